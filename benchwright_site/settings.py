@@ -1,0 +1,151 @@
+"""Every setting of an installation, read top to bottom. docs/settings.md explains each environment variable."""
+
+import hashlib
+import sys
+from pathlib import Path
+
+from kernel import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.data_folder()
+
+# --- Who we are -----------------------------------------------------------------------------------------------
+PRODUCTION = env.flag("BENCHWRIGHT_PRODUCTION")
+DEBUG = env.flag("BENCHWRIGHT_DEBUG") and not PRODUCTION
+TESTING = "pytest" in sys.modules
+PUBLIC_URL = env.text("BENCHWRIGHT_PUBLIC_URL", "http://127.0.0.1:8000").rstrip("/")
+ALLOWED_HOSTS = env.words("BENCHWRIGHT_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+SIGNUP_OPEN = env.flag("BENCHWRIGHT_SIGNUP", not PRODUCTION)
+# One trusted user: their own base URLs may point at private addresses.
+SINGLE_USER = env.flag("BENCHWRIGHT_SINGLE_USER", not PRODUCTION)
+
+
+def _secret_key() -> str:
+    """The environment's, else one kept in the data folder (`manage.py serve` makes it), else refuse in production."""
+    given = env.text("BENCHWRIGHT_SECRET_KEY")
+    if given:
+        return given
+    kept = DATA_DIR / "keys" / "django"
+    if kept.is_file():
+        return kept.read_text().strip()
+    if PRODUCTION:
+        raise env.BadSetting("BENCHWRIGHT_SECRET_KEY", "must be set in production")
+    return "not-secret-" + hashlib.sha256(str(DATA_DIR).encode()).hexdigest()
+
+
+SECRET_KEY = _secret_key()
+
+# --- Where things live ------------------------------------------------------------------------------------------
+DATABASE_URL = env.text("DATABASE_URL")
+# Without DATABASE_URL a private PostgreSQL lives in the data folder and listens on a socket there.
+EMBEDDED_DATABASE = not DATABASE_URL
+POSTGRES_DIR = DATA_DIR / "postgres"
+DATABASES = {"default": env.database(DATABASE_URL or f"postgresql://postgres:@/postgres?host={POSTGRES_DIR}")}
+DATABASES["default"]["CONN_MAX_AGE"] = 60
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+if env.text("BENCHWRIGHT_TEST_DATABASE"):
+    DATABASES["default"]["TEST"] = {"NAME": env.text("BENCHWRIGHT_TEST_DATABASE")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+REDIS_URL = env.text("REDIS_URL")
+CACHES = {
+    "default": (
+        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+        if REDIS_URL
+        else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}
+    )
+}
+
+# --- Rooms ---------------------------------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "channels",
+    "allauth",
+    "allauth.account",
+    "rest_framework",
+    "accounts",
+    "secrets_vault",
+    "registry",
+    "runs",
+]
+AUTH_USER_MODEL = "accounts.User"
+ROOT_URLCONF = "benchwright_site.urls"
+ASGI_APPLICATION = "benchwright_site.asgi.application"
+WSGI_APPLICATION = "benchwright_site.wsgi.application"
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+
+# --- Language and time ----------------------------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# --- Sign-in -----------------------------------------------------------------------------------------------------------
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "none"
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/manage"
+EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC_URL.startswith("https://")
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# --- Work --------------------------------------------------------------------------------------------------------------
+# A Celery message is only a wake-up (the database is the queue), so the default bus may be a folder of files.
+BROKER_DIR = DATA_DIR / "broker"
+CELERY_BROKER_URL = env.text("BENCHWRIGHT_BROKER_URL", REDIS_URL or "filesystem://")
+LEASE_SECONDS = env.number("BENCHWRIGHT_LEASE_SECONDS", 15, least=0.5)
+SWEEP_SECONDS = env.number("BENCHWRIGHT_SWEEP_SECONDS", min(2.0, LEASE_SECONDS / 2), least=0.1)
+LIMIT_CHECK_SECONDS = env.number("BENCHWRIGHT_LIMIT_CHECK_SECONDS", 2, least=0.1)
+
+# --- Gateway and sandbox ---------------------------------------------------------------------------------------------------
+RUN_DIR = DATA_DIR / "run"  # sockets between our own processes
+GATEWAY_SOCKET = env.text("BENCHWRIGHT_GATEWAY_SOCKET", str(RUN_DIR / "gateway.sock"))
+GATEWAY_JOURNAL_DIR = Path(env.text("BENCHWRIGHT_JOURNAL_DIR", str(DATA_DIR / "journal")))
+KEYS_DIR = DATA_DIR / "keys"
+RUNTIME_DIR = Path(env.text("BENCHWRIGHT_RUNTIME_DIR", str(DATA_DIR / "runtime")))
+UNSAFE_LOCAL = env.flag("BENCHWRIGHT_UNSAFE_LOCAL")
+
+# --- Limits of the doors -----------------------------------------------------------------------------------------------------
+BODY_LIMIT_BYTES = 1 << 20
+ROWS_BODY_LIMIT_BYTES = 32 << 20
+DATA_UPLOAD_MAX_MEMORY_SIZE = ROWS_BODY_LIMIT_BYTES
+APPEND_SLASH = False
