@@ -1,0 +1,99 @@
+"""How a cell ends: from what solve, the gateway and score told, to exactly one outcome. Pure.
+
+The journal decides: after a model call that failed and never later succeeded the cell is ``errored``, whatever the
+scorer made of it. An infrastructure fault is never a wrong answer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+PASSED, FAILED, UNSCORED, ERRORED, SKIPPED = OUTCOMES = ("passed", "failed", "unscored", "errored", "skipped")
+FAILED_CLASSES = ("wrong", "no_answer", "format_miss", "truncated", "refused")
+UNSCORED_CLASSES = ("scorer_exception", "invalid_score", "judge_unparsed", "scorer_timeout")
+MAX_ATTEMPTS = 3
+MESSAGE_LIMIT = 2_000
+PREVIEW_LIMIT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """One outcome with its class and words. ``retry`` = another attempt may change it."""
+
+    outcome: str
+    error_class: str | None = None
+    message: str | None = None
+    score: float | None = None
+    explanation: str | None = None
+    metrics: Mapping[str, Any] | None = None
+    retry: bool = False
+
+
+def clean(text: str, limit: int) -> str:
+    """Text that PostgreSQL and JSON accept: NUL and lone surrogates become U+FFFD; cut to ``limit`` characters."""
+    text = text[:limit].replace("\x00", "\ufffd")
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def preview(output: object) -> str:
+    """What a list shows of an output: up to 200 characters."""
+    return clean(output if isinstance(output, str) else repr(output), PREVIEW_LIMIT)
+
+
+def errored(error_class: str, message: str, *, retry: bool = True) -> Ending:
+    return Ending(ERRORED, error_class, clean(message, MESSAGE_LIMIT), retry=retry)
+
+
+def after_solve(fault: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> Ending | None:
+    """The ending that solve alone decides, or None where the output goes on to be scored.
+
+    ``fault`` is ``{"class", "message", …}`` where solve raised; ``facts`` is the gateway's account (runs.gateway_client).
+    """
+    if not facts.get("known", True):
+        return errored("provider_error", "The gateway restarted during this attempt and has no record of its calls.")
+    if facts.get("unresolved"):
+        return errored(
+            facts.get("error_class") or "provider_error",
+            facts.get("error_message") or "A model call failed and no later one succeeded.",
+        )
+    if fault is not None:
+        said = f"{fault.get('class', 'Exception')}: {fault.get('message', '')}"
+        return Ending(UNSCORED, "scorer_exception", clean(said, MESSAGE_LIMIT))
+    return None
+
+
+def _failed_class(output: object, facts: Mapping[str, Any], metrics: Mapping[str, Any] | None) -> str:
+    said = (metrics or {}).get("class")
+    if facts.get("stop_reason") in {"length", "max_tokens"}:
+        return "truncated"
+    if isinstance(said, str) and said in FAILED_CLASSES:
+        return said
+    if facts.get("stop_reason") == "content_filter":
+        return "refused"
+    if output is None or (isinstance(output, str) and not output.strip()):
+        return "no_answer"
+    return "wrong"
+
+
+def after_score(
+    reply: Mapping[str, Any], output: object, facts: Mapping[str, Any], threshold: float
+) -> Ending:
+    """The ending of a scored (or unscored) output. ``reply`` is the score role's message."""
+    if reply["op"] == "unscored":
+        error = reply.get("error") or {}
+        said = error.get("class")
+        return Ending(
+            UNSCORED,
+            said if said in UNSCORED_CLASSES else "scorer_exception",
+            clean(str(error.get("message", "")), MESSAGE_LIMIT),
+        )
+    score, metrics = float(reply["score"]), reply.get("metrics")
+    explanation = reply.get("explanation")
+    passed = score >= threshold
+    return Ending(
+        PASSED if passed else FAILED,
+        None if passed else _failed_class(output, facts, metrics),
+        score=score,
+        explanation=clean(explanation, 20_000) if isinstance(explanation, str) else None,
+        metrics=metrics if isinstance(metrics, Mapping) else None,
+    )
