@@ -1,0 +1,41 @@
+"""The words of the pages as template filters."""
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from runs.pages import words
+
+register = template.Library()
+for spoken in (
+    words.visible,
+    words.one_line,
+    words.percent,
+    words.interval,
+    words.count,
+    words.dollars,
+    words.per_task,
+    words.span,
+    words.moment,
+    words.clock,
+):
+    register.filter(spoken.__name__, spoken)
+
+
+@register.filter
+def foreign(text: object) -> SafeString:
+    """A name that somebody else chose: on one line, its writing direction kept to itself."""
+    return format_html("<bdi>{}</bdi>", words.one_line(text))
+
+
+@register.filter
+def plural(number: int, noun: str) -> str:
+    """``{{ n|plural:"task" }}``."""
+    return words.plural(number, noun)
+
+
+@register.inclusion_tag("parts/id.html")
+def id_chip(value: object, length: int = 40) -> dict[str, str]:
+    """The whole id in the title and in the copy button's label, at most ``length`` characters shown."""
+    whole = str(value)
+    return {"whole": whole, "shown": whole if len(whole) <= length else whole[:length] + "…"}
