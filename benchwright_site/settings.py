@@ -9,7 +9,7 @@ from kernel import env
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.data_folder()
 
-# --- Who we are -----------------------------------------------------------------------------------------------
+# --- Who we are ---
 PRODUCTION = env.flag("BENCHWRIGHT_PRODUCTION")
 DEBUG = env.flag("BENCHWRIGHT_DEBUG") and not PRODUCTION
 TESTING = "pytest" in sys.modules
@@ -35,12 +35,14 @@ def _secret_key() -> str:
 
 SECRET_KEY = _secret_key()
 
-# --- Where things live ------------------------------------------------------------------------------------------
+# --- Where things live ---
 DATABASE_URL = env.text("DATABASE_URL")
-# Without DATABASE_URL a private PostgreSQL lives in the data folder and listens on a socket there.
+# Without DATABASE_URL a private PostgreSQL lives in the data folder and listens on a socket only.
 EMBEDDED_DATABASE = not DATABASE_URL
 POSTGRES_DIR = DATA_DIR / "postgres"
-DATABASES = {"default": env.database(DATABASE_URL or f"postgresql://postgres:@/postgres?host={POSTGRES_DIR}")}
+RUN_DIR = env.socket_folder(DATA_DIR)  # sockets between our own processes
+DATABASE_SOCKETS = RUN_DIR / "db"
+DATABASES = {"default": env.database(DATABASE_URL or f"postgresql://postgres:@/postgres?host={DATABASE_SOCKETS}")}
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 if env.text("BENCHWRIGHT_TEST_DATABASE"):
@@ -55,7 +57,7 @@ CACHES = {
     )
 }
 
-# --- Rooms ---------------------------------------------------------------------------------------------------------
+# --- Rooms ---
 INSTALLED_APPS = [
     "daphne",
     "django.contrib.admin",
@@ -73,6 +75,7 @@ INSTALLED_APPS = [
     "secrets_vault",
     "registry",
     "runs",
+    "benchwright_site",
 ]
 AUTH_USER_MODEL = "accounts.User"
 ROOT_URLCONF = "benchwright_site.urls"
@@ -107,13 +110,13 @@ STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 
-# --- Language and time ----------------------------------------------------------------------------------------------
+# --- Language and time ---
 LANGUAGE_CODE = "en"
 USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-# --- Sign-in -----------------------------------------------------------------------------------------------------------
+# --- Sign-in ---
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
@@ -128,23 +131,38 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
-# --- Work --------------------------------------------------------------------------------------------------------------
+# --- Work ---
 # A Celery message is only a wake-up (the database is the queue), so the default bus may be a folder of files.
 BROKER_DIR = DATA_DIR / "broker"
 CELERY_BROKER_URL = env.text("BENCHWRIGHT_BROKER_URL", REDIS_URL or "filesystem://")
+if CELERY_BROKER_URL.startswith("filesystem"):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(BROKER_DIR),
+        "data_folder_out": str(BROKER_DIR),
+        "control_folder": str(BROKER_DIR / "control"),
+        "polling_interval": 0.02,
+    }
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_IMPORTS = ["runs.jobs"]
 LEASE_SECONDS = env.number("BENCHWRIGHT_LEASE_SECONDS", 15, least=0.5)
 SWEEP_SECONDS = env.number("BENCHWRIGHT_SWEEP_SECONDS", min(2.0, LEASE_SECONDS / 2), least=0.1)
 LIMIT_CHECK_SECONDS = env.number("BENCHWRIGHT_LIMIT_CHECK_SECONDS", 2, least=0.1)
 
-# --- Gateway and sandbox ---------------------------------------------------------------------------------------------------
-RUN_DIR = DATA_DIR / "run"  # sockets between our own processes
+# --- Gateway and sandbox ---
 GATEWAY_SOCKET = env.text("BENCHWRIGHT_GATEWAY_SOCKET", str(RUN_DIR / "gateway.sock"))
 GATEWAY_JOURNAL_DIR = Path(env.text("BENCHWRIGHT_JOURNAL_DIR", str(DATA_DIR / "journal")))
 KEYS_DIR = DATA_DIR / "keys"
 RUNTIME_DIR = Path(env.text("BENCHWRIGHT_RUNTIME_DIR", str(DATA_DIR / "runtime")))
 UNSAFE_LOCAL = env.flag("BENCHWRIGHT_UNSAFE_LOCAL")
 
-# --- Limits of the doors -----------------------------------------------------------------------------------------------------
+# --- Limits of the doors ---
 BODY_LIMIT_BYTES = 1 << 20
 ROWS_BODY_LIMIT_BYTES = 32 << 20
 DATA_UPLOAD_MAX_MEMORY_SIZE = ROWS_BODY_LIMIT_BYTES

@@ -1,5 +1,6 @@
 """Typed readers of environment variables, so that a wrong value stops the start with a clear word."""
 
+import hashlib
 import os
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -58,6 +59,17 @@ def data_folder() -> Path:
         return Path("/var/lib/benchwright")
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(home) / "benchwright"
+
+
+def socket_folder(data: Path) -> Path:
+    """Where our processes' sockets live: in the data folder, or in /tmp where its path is too long for a socket.
+
+    The kernel takes at most 107 bytes (103 on macOS) for the path of a socket; the longest of ours is PostgreSQL's.
+    """
+    folder = data / "run"
+    if len(os.fsencode(folder / "db" / ".s.PGSQL.5432")) <= 100:
+        return folder
+    return Path("/tmp") / f"benchwright-{os.getuid()}-{hashlib.sha256(os.fsencode(data)).hexdigest()[:12]}"  # noqa: S108
 
 
 def database(url: str) -> dict[str, object]:

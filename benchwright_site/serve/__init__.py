@@ -1,0 +1,1 @@
+"""`manage.py serve`: every part of an installation under one supervisor."""

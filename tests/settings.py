@@ -1,0 +1,27 @@
+"""Settings of the tests: a data folder and an embedded PostgreSQL of their own where none is given."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+if not os.environ.get("BENCHWRIGHT_DATA"):
+    folder = Path(tempfile.mkdtemp(prefix="bwt-", dir="/var/tmp" if Path("/var/tmp").is_dir() else None))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder, True)
+    os.environ["BENCHWRIGHT_DATA"] = str(folder)
+if not os.environ.get("DATABASE_URL"):
+    sockets = Path(os.environ["BENCHWRIGHT_DATA"]) / "run" / "db"
+    os.environ["DATABASE_URL"] = f"postgresql://postgres:@/postgres?host={sockets}"
+    os.environ["BENCHWRIGHT_TEST_CLUSTER"] = "1"
+
+from benchwright_site.settings import *  # noqa: F403
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
