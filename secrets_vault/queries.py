@@ -1,0 +1,51 @@
+"""Reads of secrets. Every one starts from what the principal owns; none returns a value."""
+
+from django.db.models import QuerySet
+
+from accounts.models import User
+from accounts.principal import Principal
+from kernel.errors import DomainError
+from secrets_vault import rules
+from secrets_vault.models import Secret, SecretRule
+
+
+def visible(principal: Principal) -> QuerySet[Secret]:
+    return Secret.objects.filter(owner=principal.account, deleted_at=None)
+
+
+def missing() -> DomainError:
+    return DomainError("not_found", "There is no such secret.")
+
+
+def secret(principal: Principal, secret_id: str) -> Secret:
+    """The account's own live secret; DomainError ``not_found`` for any other."""
+    found = visible(principal).prefetch_related("rules").filter(pk=secret_id).first()
+    if found is None:
+        raise missing()
+    return found
+
+
+def secret_named(principal: Principal, name: str) -> Secret | None:
+    return visible(principal).filter(name=name).first()
+
+
+def rule_for_host(account: User, host: str) -> SecretRule | None:
+    """The most specific rule of the account's live secrets that answers for ``host`` (no port); None if none does."""
+    try:
+        wanted = rules.normal_host(host)
+    except ValueError:
+        return None
+    candidates = {
+        rule.host_pattern: rule
+        for rule in SecretRule.objects.filter(secret__owner=account, secret__deleted_at=None)
+        .filter(host_pattern__in=_patterns(wanted))
+        .select_related("secret")
+    }
+    best = rules.most_specific(candidates, wanted)
+    return candidates[best] if best is not None else None
+
+
+def _patterns(host: str) -> list[str]:
+    """Every pattern that could answer for ``host``."""
+    labels = host.split(".")
+    return [host, *("*." + ".".join(labels[start:]) for start in range(1, len(labels)))]
