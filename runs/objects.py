@@ -1,0 +1,142 @@
+"""What the API answers: runs, task rows, payloads and events as plain JSON values."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.conf import settings
+
+from accounts.principal import Principal
+from kernel.clock import stamp
+from kernel.money import shown
+from registry.models import ImplRegistration
+from runs import queries
+from runs.models import Phase, Run, RunEvent, TaskResult
+
+Labels = Mapping[tuple[str, Any], str]
+
+
+def impl_labels(runs: Iterable[Run]) -> Labels:
+    """How each run's owner calls its impl, in one query."""
+    wanted = {(run.impl_id, run.owner_id) for run in runs if run.impl_id is not None}
+    rows = ImplRegistration.objects.filter(
+        impl__in={impl for impl, _ in wanted}, owner__in={owner for _, owner in wanted}, deleted_at=None
+    )
+    return {(impl, owner): label for impl, owner, label in rows.values_list("impl_id", "owner_id", "label")}
+
+
+def run_object(run: Run, viewer: Principal | None, labels: Labels | None = None) -> dict[str, Any]:
+    """The contract's run object. Strangers don't see what only configures it: limits, hints, metadata."""
+    names = impl_labels([run]) if labels is None else labels
+    mine = viewer is not None and run.owner_id == viewer.account.pk
+    return {
+        "object": "run",
+        "id": str(run.id),
+        "status": run.status,
+        "request": run.request or None,
+        "benchmark": {"id": run.benchmark.id, "name": run.benchmark.name} if run.benchmark else None,
+        "benchmark_name": run.benchmark.name if run.benchmark else None,
+        "subset_id": run.subset_id,
+        "subset_revision": run.subset_revision,
+        "product_subset_id": None,
+        "impl": {"id": run.impl_id, "label": names.get((run.impl_id, run.owner_id), "")} if run.impl_id else None,
+        **_how(run),
+        "limits": run.limits if mine else {},
+        "hints": run.hints if mine else [],
+        "phase_models": run.phase_models,
+        "metadata": run.metadata if mine else {},
+        "visibility": run.visibility,
+        "phases": [phase_object(phase) for phase in sorted(run.phases.all(), key=lambda phase: phase.position)],
+        "summary": queries.summary(run) if run.status in queries.TERMINAL else run.summary,
+        "cost": run_cost(run),
+        "halt_reason": run.halt_reason,
+        "error": run.error,
+        "review": [],
+        "links": links(run),
+        "created_at": stamp(run.created_at),
+        "started_at": stamp(run.started_at),
+        "finished_at": stamp(run.finished_at),
+    }
+
+
+def _how(run: Run) -> dict[str, Any]:
+    """What runs on what, and where it comes from."""
+    return {
+        "model": {
+            "identifier": run.sut.get("model"),
+            "provider": run.sut.get("provider"),
+            "params": run.sut.get("params") or {},
+            "served": run.served,
+        },
+        "driver": run.driver or "builtin",
+        "harness": run.harness,
+        "backend": run.backend,
+        "unsandboxed": run.unsandboxed,
+        "mode": run.mode,
+        "parent_run": str(run.parent_id) if run.parent_id else None,
+        "relation": run.relation,
+        "completes": run.completes,
+        "concurrency": run.concurrency,
+        "trials": run.trials,
+        "planned": run.planned,
+    }
+
+
+def run_cost(run: Run) -> dict[str, Any]:
+    """``model`` is what the calls cost at the provider; ``billed`` what we charge: nothing for the account's own key."""
+    return {"billed": shown(0), "model": shown(run.cost_model), "compute": shown(0), "driver": shown(0)}
+
+
+def links(run: Run) -> dict[str, str]:
+    page, api = f"{settings.PUBLIC_URL}/runs/{run.id}", f"{settings.PUBLIC_URL}/v1/runs/{run.id}"
+    return {"dashboard": page, "report": f"{page}/report", "self": api, "stream": f"{api}/stream"}
+
+
+def phase_object(phase: Phase) -> dict[str, Any]:
+    return {
+        "name": phase.name,
+        "status": phase.status,
+        "attempt": phase.attempt,
+        "started_at": stamp(phase.started_at),
+        "finished_at": stamp(phase.finished_at),
+        "cost": shown(phase.cost),
+        "tokens": phase.tokens,
+    }
+
+
+def event_object(event: RunEvent) -> dict[str, Any]:
+    return {
+        "object": "event",
+        "seq": event.seq,
+        "type": event.type,
+        "created_at": stamp(event.created_at),
+        "data": event.data,
+    }
+
+
+PASSED = {"passed": True, "failed": False}
+
+
+def task_row(row: TaskResult) -> dict[str, Any]:
+    """A slim row: no input, expected or output."""
+    return {
+        "object": "task_result",
+        "id": row.id,
+        "task_id": row.task_id,
+        "trial": row.trial,
+        "attempt": row.attempt,
+        "version": row.version,
+        "kind": row.kind or None,
+        "score": row.score,
+        "passed": PASSED.get(row.outcome),
+        "outcome": row.outcome,
+        "error_class": row.error_class,
+        "error_message": row.error_message,
+        "output_preview": row.output_preview,
+        "duration_ms": row.duration_ms,
+        "model_ms": row.model_ms,
+        "tokens_in": row.tokens_in,
+        "tokens_out": row.tokens_out,
+        "cost": shown(row.cost),
+        "stop_reason": row.stop_reason,
+        "reused": row.reused,
+    }

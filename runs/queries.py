@@ -1,0 +1,128 @@
+"""Reading runs. Every read starts from what the principal may see; nobody else's private run exists for them."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from accounts.principal import Principal
+from kernel.errors import DomainError
+from runs import states
+from runs.models import Run
+from runs.statistics import TaskTally
+from runs.summary import OUTCOMES, Figures, assemble
+
+TERMINAL = states.TERMINAL
+
+
+def visible(principal: Principal | None) -> QuerySet[Run]:
+    """Runs that may be read: one's own and the public ones, destroyed ones not."""
+    may = Q(visibility="public")
+    if principal is not None:
+        may |= Q(owner=principal.account)
+    return Run.objects.filter(may, destroyed_at=None)
+
+
+def own(principal: Principal) -> QuerySet[Run]:
+    """The caller's own runs, destroyed ones not."""
+    return Run.objects.filter(owner=principal.account, destroyed_at=None)
+
+
+def run(principal: Principal | None, run_id: str | UUID, *, write: bool = False) -> Run:
+    """One run with its benchmark, subset and impl. ``write`` = only the owner's.
+
+    Raises not_found (unknown, or somebody else's and private), gone (destroyed; told only to its owner).
+    """
+    found = _row(run_id)
+    mine = found is not None and principal is not None and found.owner_id == principal.account.pk
+    if found is None or not (mine or (found.visibility == "public" and not write and found.destroyed_at is None)):
+        raise DomainError("not_found", "There is no such run, or it is not yours to see.")
+    if found.destroyed_at is not None:
+        raise DomainError("gone", f"Run {found.id} was destroyed. Its results can't be brought back.")
+    return found
+
+
+def _row(run_id: str | UUID) -> Run | None:
+    try:
+        key = run_id if isinstance(run_id, UUID) else UUID(run_id)
+    except ValueError:
+        return None
+    if str(key) != str(run_id):  # one spelling per run
+        return None
+    return Run.objects.select_related("benchmark", "subset", "impl", "parent").filter(id=key).first()
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """The contract's summary of the whole run; the frozen one where the run has ended."""
+    if run.summary is not None and run.status in TERMINAL:
+        return dict(run.summary)
+    return live_summary(run)
+
+
+def live_summary(run: Run) -> dict[str, Any]:
+    """The summary counted from the live results as they are now."""
+    found = assemble(figures(run))
+    if run.completes and run.parent_id is not None:
+        found["completed"] = assemble(_with_parent(run))
+    return found
+
+
+# Positions that a completion did not run again keep the parent's result.
+_CELLS = "FROM runs_taskresult r WHERE r.live AND r.run_id = %(run)s"
+_CELLS_WITH_PARENT = (
+    "FROM runs_taskresult r WHERE r.live AND (r.run_id = %(run)s OR (r.run_id = %(parent)s AND r.position NOT IN "
+    "(SELECT position FROM runs_taskresult WHERE run_id = %(run)s AND live)))"
+)
+_SCORED = "r.outcome IN ('passed', 'failed', 'unscored')"
+_COUNTS = ", ".join(f"count(*) FILTER (WHERE r.outcome = '{name}')" for name in OUTCOMES)
+_MOMENTS = (
+    f"SELECT {_COUNTS}, avg(r.score), "
+    f"percentile_cont(0.5) WITHIN GROUP (ORDER BY r.duration_ms) FILTER (WHERE {_SCORED}), "
+    f"percentile_cont(0.95) WITHIN GROUP (ORDER BY r.duration_ms) FILTER (WHERE {_SCORED}), "
+    "coalesce(sum(r.tokens_in), 0), coalesce(sum(r.tokens_out), 0), coalesce(sum(r.cost), 0) "
+)
+_KINDS = f"SELECT r.kind, {_COUNTS} "
+_TALLIES = (
+    "SELECT scored, passed, count(*) FROM (SELECT r.position, "
+    f"count(*) FILTER (WHERE {_SCORED}) AS scored, count(*) FILTER (WHERE r.outcome = 'passed') AS passed "
+)
+
+
+def figures(run: Run) -> Figures:
+    """What the database counts over a run's live results."""
+    return _figures(run, _CELLS, run.planned)
+
+
+def _with_parent(run: Run) -> Figures:
+    """A completion and its parent's scored cells, as one run of the parent's plan."""
+    assert run.parent is not None
+    return _figures(run, _CELLS_WITH_PARENT, run.parent.planned)
+
+
+def _figures(run: Run, cells: str, total: int) -> Figures:
+    params = {"run": str(run.id), "parent": str(run.parent_id)}
+    with connection.cursor() as cursor:
+        cursor.execute(_MOMENTS + cells, params)
+        moments = cursor.fetchone()
+        cursor.execute(f"{_KINDS} {cells} AND r.kind <> '' GROUP BY r.kind", params)
+        kinds = {row[0]: dict(zip(OUTCOMES, row[1:], strict=True)) for row in cursor.fetchall()}
+        tallies: list[TaskTally] = []
+        if run.trials > 1:
+            cursor.execute(f"{_TALLIES} {cells} GROUP BY r.position) AS tasks GROUP BY scored, passed", params)
+            tallies = [TaskTally(scored, passed, tasks) for scored, passed, tasks in cursor.fetchall()]
+    counts, rest = moments[: len(OUTCOMES)], moments[len(OUTCOMES) :]
+    return Figures(
+        total=total,
+        trials=run.trials,
+        counts=dict(zip(OUTCOMES, counts, strict=True)),
+        mean_score=rest[0],
+        duration_ms_p50=rest[1],
+        duration_ms_p95=rest[2],
+        tokens_in=int(rest[3]),
+        tokens_out=int(rest[4]),
+        cost=int(rest[5]),
+        unpriced=run.unpriced_calls,
+        kinds=kinds,
+        tallies=tallies,
+    )

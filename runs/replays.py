@@ -1,0 +1,97 @@
+"""What a replay runs: the parent's whole scope, or a slice of it. One place decides which tasks."""
+
+from dataclasses import dataclass
+
+from accounts.principal import Principal
+from kernel.errors import DomainError, invalid
+from registry import queries as registry
+from registry.models import Task
+from runs import queries
+from runs.models import Run, TaskResult
+from runs.schemas import Replay
+
+ONLY = {"only_failed": ("failed", "unscored"), "only_errored": ("errored", "skipped")}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which tasks of the subset run. ``positions`` None = the first ``available`` of the revision."""
+
+    revision: int
+    available: int
+    positions: list[int] | None = None
+    completes: bool = False
+
+
+def parent(principal: Principal, asked: Replay) -> Run:
+    """The run to replay. Raises not_found (foreign private), gone, run_not_replayable (going, or without impl)."""
+    run = queries.run(principal, asked.from_run)
+    if run.status not in queries.TERMINAL:
+        raise DomainError("run_not_replayable", f"Run {run.id} is {run.status}. Wait for its end, or halt it first.")
+    if run.impl_id is None or run.subset_id is None:
+        raise DomainError("run_not_replayable", f"Run {run.id} ended before it had a scorer and a task list.")
+    return run
+
+
+def scope(run: Run, asked: Replay) -> Scope:
+    """The slice that was asked for, else what the parent ran.
+
+    Raises validation_failed: several slices at once, unknown task ids (named), a revision that does not exist,
+    nothing to run.
+    """
+    assert run.subset is not None
+    assert run.subset_revision is not None
+    revision = _revision(run, asked)
+    chosen = [name for name in ("only_failed", "only_errored", "task_ids") if getattr(asked, name)]
+    if len(chosen) > 1:
+        raise DomainError(
+            "mutually_exclusive",
+            f"{' and '.join('replay.' + name for name in chosen)} exclude each other; send one",
+            errors=[{"loc": ["replay", name], "msg": "send one of them"} for name in chosen],
+        )
+    available = registry.task_count(run.subset_id, revision)
+    if asked.task_ids:
+        positions = _named(run, revision, asked.task_ids)
+        return Scope(revision, available, positions)
+    if chosen:
+        return Scope(revision, available, _ended(run, chosen[0]), completes=asked.only_errored)
+    if run.task_positions is not None:
+        return Scope(revision, available, list(run.task_positions))
+    whole = run.task_count == registry.task_count(run.subset_id, run.subset_revision)
+    return Scope(revision, available if whole else min(run.task_count, available))
+
+
+def _revision(run: Run, asked: Replay) -> int:
+    """The current revision of a rolling subset, unless one is pinned; the parent's of a frozen one."""
+    assert run.subset is not None
+    if asked.revision is None:
+        return run.subset.revision
+    if asked.revision > run.subset.revision:
+        raise invalid(["replay", "revision"], f"The subset's newest revision is {run.subset.revision}")
+    return asked.revision
+
+
+def _named(run: Run, revision: int, task_ids: list[str]) -> list[int]:
+    wanted = list(dict.fromkeys(task_ids))
+    rows = Task.objects.filter(subset_id=run.subset_id, revision__lte=revision, task_id__in=wanted)
+    found = dict(rows.values_list("task_id", "position"))
+    unknown = [name for name in wanted if name not in found]
+    if unknown:
+        raise DomainError(
+            "validation_failed",
+            f"{len(unknown)} task id(s) are not in the subset: {', '.join(unknown[:10])}",
+            errors=[
+                {"loc": ["replay", "task_ids", wanted.index(name)], "msg": f"unknown task id {name!r}"}
+                for name in unknown[:100]
+            ],
+        )
+    return sorted(found.values())
+
+
+def _ended(run: Run, name: str) -> list[int]:
+    """Positions of the tasks with a cell that ended so; all trials of such a task run again."""
+    rows = TaskResult.objects.filter(run=run, live=True, outcome__in=ONLY[name])
+    positions = sorted(set(rows.values_list("position", flat=True)))
+    if not positions:
+        raise invalid(["replay", name], f"Run {run.id} has no cell that ended {' or '.join(ONLY[name])}: nothing to run")
+    return positions

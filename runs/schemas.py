@@ -1,0 +1,97 @@
+"""The bodies of the runs API: what a caller may send, field by field."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from kernel.bodies import Body, PatchBody
+from kernel.errors import DomainError
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class ModelChoice(Body):
+    """A model at a provider."""
+
+    model: Name
+    provider: Name
+
+
+class Sut(Body):
+    """The model under test. ``params`` override what the scorer sends."""
+
+    model: Name
+    provider: Name
+    connection: Name | None = None
+    params: dict[str, Any] = Field(default_factory=dict)
+
+
+class Replay(Body):
+    """Run again what an earlier run ran, with the same impl."""
+
+    from_run: Name
+    revision: int | None = Field(default=None, ge=1)
+    only_failed: bool = False
+    only_errored: bool = False
+    task_ids: list[Name] | None = Field(default=None, min_length=1, max_length=100_000)
+
+
+class LaunchBody(Body):
+    """``POST /v1/runs``: exactly one of request, benchmark, replay, and how to run it. None = the default."""
+
+    request: str | None = Field(default=None, min_length=1, max_length=20_000)
+    benchmark: Name | None = None
+    subset: Name | None = None
+    impl: Name | None = None
+    replay: Replay | None = None
+    sut: Sut | None = Field(default=None, description='The model under test, also as "model@provider".')
+    model: Sut | None = Field(default=None, description="Another name of sut.")
+    driver: ModelChoice | Literal["builtin"] | None = None
+    harness: Name | None = None
+    compute: Name | None = None
+    limits: dict[str, Any] | None = None
+    constraints: dict[str, Any] | None = Field(default=None, deprecated=True)
+    trials: int | None = Field(default=None, ge=1, le=100)
+    concurrency: int | None = Field(default=None, ge=1, le=1000)
+    phase_models: dict[str, ModelChoice] | None = None
+    hints: list[Annotated[str, Field(max_length=2000)]] | None = Field(default=None, max_length=100)
+    secrets: list[Name] | None = Field(default=None, max_length=100)
+    metadata: dict[str, Any] | None = None
+    visibility: Literal["private", "public"] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _agent_means_somebody_else(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "agent" in data:
+            raise DomainError(
+                "unknown_field",
+                "There is no field agent: the model that authors a run is `driver`, the model under test is `sut`.",
+                errors=[{"loc": ["body", "agent"], "msg": "did you mean driver?"}],
+            )
+        return data
+
+    @field_validator("sut", "model", mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        """``"qwen/qwen3-32b@openrouter"`` -> {"model", "provider"}."""
+        if not isinstance(value, str):
+            return value
+        model, at, provider = value.rpartition("@")
+        if not (at and model and provider):
+            raise ValueError('name the provider too: "model@provider" or {"model": …, "provider": …}')
+        return {"model": model, "provider": provider}
+
+
+class HaltBody(Body):
+    reason: str | None = Field(default=None, max_length=60)
+
+
+class PublishBody(Body):
+    visibility: Literal["public", "private"] = "public"
+
+
+class RunPatch(PatchBody):
+    """``PATCH /v1/runs/{id}``: only what may change after launch."""
+
+    visibility: Literal["private", "public"] | None = None
+    metadata: dict[str, Any] | None = None

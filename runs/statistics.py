@@ -1,0 +1,74 @@
+"""Intervals and estimators, pure and closed-form. All rates lie in 0..1; None where a figure is not defined."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import comb, sqrt
+
+Z95 = 1.959963984540054  # the 97.5 % point of the normal distribution
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTally:
+    """How the trials of ``tasks`` tasks ended alike: of ``scored`` trials each, ``passed`` passed."""
+
+    scored: int
+    passed: int
+    tasks: int = 1
+
+
+def wilson(rate: float, n: float) -> Interval:
+    """Wilson's score interval at 95 % for a rate seen in ``n`` > 0 draws (Wilson 1927)."""
+    z2 = Z95 * Z95
+    centre = (rate + z2 / (2 * n)) / (1 + z2 / n)
+    half = Z95 / (1 + z2 / n) * sqrt(max(0.0, rate * (1 - rate)) / n + z2 / (4 * n * n))
+    return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
+
+
+def interval(passed: int, scored: int) -> Interval | None:
+    """95 % interval of independent cells."""
+    return wilson(passed / scored, scored) if scored > 0 else None
+
+
+def clustered(tallies: Iterable[TaskTally]) -> Interval | None:
+    """95 % interval where a task's trials resemble each other.
+
+    The variance of the rate is the cluster-robust one, (sum over tasks of (sum of residuals)^2) / n^2 with the
+    G / (G - 1) correction (Miller 2024, "Adding Error Bars to Evals", section 2.2). It enters Wilson's interval as
+    an effective sample size, p(1 - p) / variance (Dean and Pagano 2015), so that the interval stays inside 0..1.
+    Where the variance says nothing (all alike, or one task), a task counts once.
+    """
+    groups = [tally for tally in tallies if tally.scored > 0]
+    n = sum(group.scored * group.tasks for group in groups)
+    if n == 0:
+        return None
+    clusters = sum(group.tasks for group in groups)
+    rate = sum(group.passed * group.tasks for group in groups) / n
+    effective = float(clusters)
+    if clusters > 1:
+        residuals = sum(group.tasks * (group.passed - rate * group.scored) ** 2 for group in groups)
+        variance = clusters / (clusters - 1) * residuals / (n * n)
+        spread = rate * (1 - rate)
+        if variance > 1e-15 and spread > 0:
+            effective = min(float(n), max(1.0, spread / variance))
+    return wilson(rate, effective)
+
+
+def pass_at_k(tallies: Iterable[TaskTally], k: int) -> float | None:
+    """The unbiased estimator 1 - C(n - c, k) / C(n, k), averaged over the tasks with n >= k (Chen et al. 2021)."""
+    able = [tally for tally in tallies if tally.scored >= k]
+    tasks = sum(tally.tasks for tally in able)
+    if tasks == 0:
+        return None
+    return sum(_chance(tally, k) * tally.tasks for tally in able) / tasks
+
+
+def _chance(tally: TaskTally, k: int) -> float:
+    return 1 - comb(tally.scored - tally.passed, k) / comb(tally.scored, k)
+
+
+def ks(trials: int) -> Sequence[int]:
+    """Which k are shown: the powers of two up to the trials, and the trials themselves."""
+    powers = [2**i for i in range(trials.bit_length()) if 2**i <= trials]
+    return powers if trials in powers else [*powers, trials]

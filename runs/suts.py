@@ -1,0 +1,70 @@
+"""The model under test and whose key pays for it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.principal import Principal
+from kernel import strict_json
+from kernel.errors import DomainError, invalid
+from runs import providers
+from runs.schemas import Sut
+from secrets_vault import queries as vault
+
+PARAMS_BYTES = 16 << 10
+
+
+@dataclass(frozen=True)
+class BoundSut:
+    """What `Run.sut` and `Run.sut_key` record."""
+
+    sut: dict[str, Any]
+    key: dict[str, Any]
+
+
+def bind(principal: Principal, asked: Sut) -> BoundSut:
+    """Provider, base URL and key of what was asked.
+
+    Raises DomainError: validation_failed (unknown provider, params too large), not_available (connection),
+    missing_secret (no key for the provider's host).
+    """
+    if asked.connection is not None:
+        raise DomainError(
+            "not_available",
+            "Connections are not available yet. Leave sut.connection out: the secret whose rule matches the "
+            "provider's host is used.",
+            errors=[{"loc": ["sut", "connection"], "msg": "not available"}],
+        )
+    if len(strict_json.dumps(asked.params)) > PARAMS_BYTES:
+        raise invalid(["sut", "params"], f"sut.params may hold {PARAMS_BYTES} bytes")
+    provider = providers.known(asked.provider)
+    sut = {
+        "model": asked.model,
+        "provider": asked.provider,
+        "base_url": provider.base_url,
+        "params": asked.params,
+        "connection": None,
+    }
+    return BoundSut(sut, _key(principal, provider))
+
+
+def _key(principal: Principal, provider: providers.Provider) -> dict[str, Any]:
+    """The account's secret for the provider's host, else nothing where the provider needs no key."""
+    rule = vault.rule_for_host(principal.account, provider.host)
+    if rule is not None:
+        return {
+            "kind": "secret",
+            "secret": rule.secret_id,
+            "version": rule.secret.version,
+            "inject_kind": rule.inject_kind,
+            "inject_target": rule.inject_target,
+            "host": provider.host,
+        }
+    if not provider.needs_key:
+        return {"kind": "none"}
+    raise DomainError(
+        "missing_secret",
+        f"You have no secret for {provider.host}, where {provider.name} is reached. Add one: POST /v1/secrets with "
+        f'rules [{{"host_pattern": "{provider.host}", "inject_kind": "bearer"}}], or '
+        f"`benchwright secrets add NAME KEY --rule {provider.host}:bearer:Authorization`.",
+        errors=[{"loc": ["sut", "provider"], "msg": f"no secret whose rule matches {provider.host}"}],
+    )
