@@ -1,0 +1,1 @@
+"""The harnesses: what drives Materialize. A variant each, one table."""

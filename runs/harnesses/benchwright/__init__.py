@@ -1,0 +1,1 @@
+"""Our own harness: extract, solve and score in three sandboxes, the model behind the gateway."""

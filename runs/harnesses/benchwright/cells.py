@@ -1,0 +1,65 @@
+"""A cell on its way, and the shards it comes from."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from runs.leases import Lease
+
+
+@dataclass(slots=True, eq=False)
+class Cell:
+    """One (task, trial). ``attempt`` counts every time it was handed to solve; ``faults`` the infrastructure's own."""
+
+    ordinal: int
+    shard: int
+    index: int  # within its shard: the same for extract, solve and score
+    position: int
+    task_id: str
+    trial: int
+    kind: str
+    input: Any
+    expected: Any
+    attempt: int = 0
+    faults: int = 0
+    started: float = 0.0  # loop time when solve could begin; 0 = still queued in the role
+    deadline: float = 0.0
+    cancelled: bool = False
+    output: Any = None
+    fault: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    spent: int = 0  # micro-cents of earlier attempts
+    solve_ms: int = 0
+
+    def label(self) -> dict[str, Any]:
+        """What events say of it."""
+        return {"task_id": self.task_id, "trial": self.trial, "ordinal": self.ordinal, "attempt": self.attempt}
+
+
+@dataclass(slots=True, frozen=True)
+class Stored:
+    """An output that an earlier worker stored and nobody scored yet."""
+
+    attempt: int
+    output: Any
+    fault: dict[str, Any] | None
+    facts: dict[str, Any]
+    duration_ms: int
+
+
+@dataclass(slots=True)
+class Past:
+    """What the database already holds of a shard."""
+
+    done: set[int] = field(default_factory=set)  # ordinals with a live result
+    stored: dict[int, Stored] = field(default_factory=dict)  # newest output by ordinal
+    faults: dict[int, int] = field(default_factory=dict)  # earlier attempts that ended in a fault
+    started: dict[int, int] = field(default_factory=dict)  # times started, by ordinal
+
+
+@dataclass(slots=True)
+class Piece:
+    """A leased shard at work."""
+
+    lease: Lease
+    cells: list[Cell]
+    left: int

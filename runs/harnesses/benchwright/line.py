@@ -1,0 +1,118 @@
+"""The line to the gateway: one lease per solve sandbox, made anew when either side comes back."""
+
+import asyncio
+import logging
+import secrets
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from runs.context import PhaseError
+from runs.gateway_client import GatewayClient, GatewayLost, LeaseRefused
+from runs.gateway_keys import mint
+
+log = logging.getLogger(__name__)
+Attempt = tuple[int, int]  # (ordinal, attempt)
+UNKNOWN: dict[str, Any] = {"known": False}
+
+
+class Line:
+    """Facts, waiting times and keys for one engine."""
+
+    def __init__(self, run: str, on_retry: Callable[[dict[str, Any]], None], on_revoked: Callable[[str], None]) -> None:
+        self._run = run
+        self._on_retry, self._on_revoked = on_retry, on_revoked
+        self._client: GatewayClient | None = None
+        self._listener: socket.socket | None = None
+        self._lease, self._mac_key = "", ""
+        self._turn = asyncio.Lock()
+
+    async def open(self, listener: socket.socket) -> None:
+        """Hand a (new) solve sandbox's listener to the gateway. Waits for a gateway that is away.
+
+        Raises PhaseError where the gateway refuses the run (no key, a deleted secret, …).
+        """
+        async with self._turn:
+            if self._client is not None and self._lease:
+                await self._quietly(self._client.close_lease(self._lease))
+            self._listener = listener
+            self._lease, self._mac_key = "", ""
+            await self._dial()
+
+    async def close(self) -> None:
+        """End the lease; the gateway stores its journal before it answers."""
+        async with self._turn:
+            if self._client is not None:
+                if self._lease:
+                    await self._quietly(self._client.close_lease(self._lease))
+                await self._client.disconnect()
+            self._client = None
+
+    def key(self, ordinal: int, attempt: int) -> str:
+        """What the scorer sees as its key: good for this attempt at this cell, through this sandbox only."""
+        return mint(self._mac_key, self._lease, ordinal, attempt)
+
+    async def facts(self, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
+        """The gateway's account of attempts, which it closes; ``{"known": False}`` where it has none."""
+        for _ in range(2):
+            client = await self._connected()
+            try:
+                return await client.facts(self._lease, list(attempts))
+            except GatewayLost:
+                continue
+        return [UNKNOWN for _ in attempts]
+
+    async def waited(self, attempts: Sequence[Attempt]) -> list[float]:
+        """Seconds that each attempt has spent waiting for a slot or a back-off."""
+        client = await self._connected()
+        try:
+            return [ms / 1000 for ms in await client.waited(self._lease, list(attempts))]
+        except GatewayLost:
+            return [0.0 for _ in attempts]
+
+    async def _connected(self) -> GatewayClient:
+        async with self._turn:
+            if self._client is None:
+                await self._dial()
+            assert self._client is not None
+            return self._client
+
+    async def _dial(self) -> None:
+        pause = 0.05
+        while True:
+            try:
+                client = self._client or await self._new_client()
+                lease, mac_key = secrets.token_hex(16), secrets.token_hex(32)
+                if self._listener is not None:
+                    await client.lease(self._run, lease, mac_key, self._listener)
+                self._client, self._lease, self._mac_key = client, lease, mac_key
+                return
+            except LeaseRefused as refusal:
+                raise PhaseError(refusal.code, refusal.detail, _HINTS.get(refusal.code, "")) from None
+            except (GatewayLost, OSError) as error:
+                log.warning("the gateway is away (%s); trying again", error)
+                self._client = None
+                await asyncio.sleep(pause)
+                pause = min(1.0, pause * 2)
+
+    async def _new_client(self) -> GatewayClient:
+        client = GatewayClient(on_retry=self._on_retry, on_revoked=self._on_revoked, on_lost=self._lost)
+        await client.connect()
+        return client
+
+    def _lost(self) -> None:
+        self._client = None
+
+    @staticmethod
+    async def _quietly(call: Any) -> None:
+        try:
+            await call
+        except (GatewayLost, OSError):
+            return
+
+
+_HINTS = {
+    "missing_secret": "Add a secret whose rule matches the provider's host, then replay the run.",
+    "secret_revoked": "Add the key again as a new secret, then replay the run with only_errored.",
+    "secret_unavailable": "Rotate the secret: its stored value can't be opened any more.",
+}

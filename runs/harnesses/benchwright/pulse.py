@@ -1,0 +1,113 @@
+"""The engine's heartbeat: renew leases, see halts and ceilings, share the concurrency, say how it goes."""
+
+import asyncio
+import math
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from runs import halting
+from runs.context import Context, LeaseLost
+from runs.leases import Lease
+
+PROGRESS_SECONDS = 2.0
+_STATE = """
+SELECT r.status, r.halt_requested, r.cost_model, r.tokens_in + r.tokens_out,
+       extract(epoch FROM clock_timestamp() - r.started_at)::float8,
+       extract(epoch FROM clock_timestamp() - p.started_at)::float8,
+       r.passed + r.failed + r.unscored + r.errored + r.skipped
+FROM runs_run r JOIN runs_phase p ON p.run_id = r.id AND p.name = %s WHERE r.id = %s
+"""
+
+
+class Halted(Exception):
+    """The run is to stop: by its owner, a ceiling, or because it is gone."""
+
+
+@dataclass
+class Figures:
+    """What has been spent, as of the last look at the database plus what this worker has added since."""
+
+    cost: int = 0
+    tokens: int = 0
+    run_seconds: float = 0.0
+    phase_seconds: float = 0.0
+    done: int = 0
+
+    def as_level(self, seconds: float) -> dict[str, Any]:
+        return {"cost": self.cost, "model_cost": self.cost, "tokens": self.tokens, "duration": seconds}
+
+
+class Pulse:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.figures = Figures()
+        self._rates: deque[tuple[float, int]] = deque(maxlen=16)
+
+    async def beat(self) -> list[Lease]:
+        """Renew; returns leases that are no longer ours. Raises Halted, LeaseLost."""
+        gone = await self._context.leases.renew()
+        await self._look()
+        return gone
+
+    async def _look(self) -> None:
+        context = self._context
+        row = await (await context.control.execute(_STATE, (context.phase, str(context.run.id)))).fetchone()
+        if row is None:
+            raise LeaseLost("the run is gone")
+        status, halt, cost, tokens, run_seconds, phase_seconds, done = row
+        if status not in ("running", "needs_input") or halt:
+            raise Halted(halt or status)
+        self.figures = Figures(cost, tokens, run_seconds or 0.0, phase_seconds or 0.0, done)
+        await self.check()
+
+    def breach(self) -> str | None:
+        """The ceiling of the run or the phase that is reached, e.g. ``run.cost``."""
+        ceilings, figures, phase = self._context.ceilings, self.figures, self._context.phase
+        return ceilings.breach("run", figures.as_level(figures.run_seconds)) or ceilings.breach(
+            "phase", figures.as_level(figures.phase_seconds), phase
+        )
+
+    async def check(self) -> None:
+        """Halt the run where a ceiling is reached. Raises Halted."""
+        breach = self.breach()
+        if breach:
+            reason = f"limit_exceeded:{breach}"
+            await self._context.orm(halting.request_halt, self._context.run.id, reason)
+            raise Halted(reason)
+
+    def spend(self, facts: dict[str, Any]) -> bool:
+        """Add an attempt's cost; True where that reaches a ceiling."""
+        self.figures.cost += facts.get("cost") or 0
+        self.figures.tokens += (facts.get("tokens_in") or 0) + (facts.get("tokens_out") or 0)
+        return self.breach() is not None
+
+    async def slots(self) -> int:
+        """This worker's share of the run's concurrency."""
+        return max(1, math.ceil(self._context.run.concurrency / await self._context.leases.sharers()))
+
+    def progress(self, in_flight: int, waiting: str | None) -> dict[str, Any]:
+        """The data of a PhaseProgress event."""
+        now = asyncio.get_running_loop().time()
+        done, total = self.figures.done, self._context.run.planned
+        self._rates.append((now, done))
+        (then, before), elapsed = self._rates[0], now - self._rates[0][0]
+        rate = (done - before) / elapsed if elapsed > 0 and then < now else 0.0
+        left = total - done
+        eta = [round(left / rate * 0.8, 1), round(left / rate * 1.4, 1)] if rate > 0 else None
+        return {
+            "phase": self._context.phase,
+            "done": done,
+            "total": total,
+            "in_flight": in_flight,
+            "waiting": waiting,
+            "rate_per_s": round(rate, 2),
+            "eta_s": eta,
+        }
+
+
+def beat_seconds(lease_seconds: float) -> float:
+    """Often enough that two missed beats do not lose a lease, and that a halt is seen in time."""
+    return min(lease_seconds / 3, settings.LIMIT_CHECK_SECONDS)
