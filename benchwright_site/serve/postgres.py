@@ -28,6 +28,7 @@ TUNING = (
     "log_min_messages=warning",
     "log_min_error_statement=panic",
     "log_checkpoints=off",
+    "log_line_prefix=",
     "max_wal_size=1GB",
     "idle_in_transaction_session_timeout=120s",
 )

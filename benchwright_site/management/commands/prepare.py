@@ -1,0 +1,45 @@
+"""`manage.py prepare`: what a new version needs before its parts start. Harmless to repeat."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.db import connection
+
+from benchwright_site.serve.folders import ensure_folders, ensure_secrets
+
+LOCK = 0x42454E43  # one advisory lock for whoever prepares this database
+
+
+class Command(BaseCommand):
+    help = "Make folders and keys, migrate the database, make the cache table, collect static files."
+    requires_system_checks = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        ensure_folders()
+        ensure_secrets()
+        with connection.cursor() as cursor:
+            cursor.execute("select pg_advisory_lock(%s)", [LOCK])
+            try:
+                call_command("migrate", interactive=False, verbosity=0)
+                call_command("createcachetable", verbosity=0)
+            finally:
+                cursor.execute("select pg_advisory_unlock(%s)", [LOCK])
+        if _static_is_stale():
+            call_command("collectstatic", interactive=False, verbosity=0)
+
+
+def _static_is_stale() -> bool:
+    """Is any of our own static files newer than the collected ones?"""
+    collected = Path(settings.STATIC_ROOT)
+    if not (collected / "admin").is_dir():
+        return True
+    stamp = (collected / "admin").stat().st_mtime
+    for folder in settings.STATICFILES_DIRS:
+        for path in Path(folder).rglob("*"):
+            copy = collected / path.relative_to(folder)
+            if path.is_file() and (not copy.exists() or path.stat().st_mtime > max(copy.stat().st_mtime, stamp)):
+                return True
+    return False

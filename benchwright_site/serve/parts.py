@@ -1,0 +1,67 @@
+"""The parts of an installation: how each is started, when it counts as ready, how it is stopped."""
+
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.conf import settings
+
+from benchwright_site.serve import probes
+from benchwright_site.serve.postgres import Cluster, leashed
+
+MANAGE = str(settings.BASE_DIR / "manage.py")
+# Celery warns that root should not run it; the code that needs keeping from root runs in sandboxes, not in it.
+QUIET = ["-W", "ignore:You're running the worker with superuser privileges"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One supervised process.
+
+    It counts as ready when ``probe`` says so, or once a line of its output contains ``ready_line``, or, with neither,
+    when it has lived for a moment. ``grace`` seconds pass between ``stop`` and SIGKILL.
+    """
+
+    name: str
+    command: list[str]
+    stage: int  # parts of a stage start together, once those of the stage before are ready
+    probe: probes.Probe | None = None
+    ready_line: str | None = None
+    stop: signal.Signals = signal.SIGTERM
+    grace: float = 5.0
+    patience: float = 60.0
+    descriptors: tuple[int, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def postgres(cluster: Cluster) -> Part:
+    return Part("postgres", cluster.command(), 0, probes.cluster(cluster), stop=signal.SIGINT, grace=15)
+
+
+def local_model(port: int) -> Part:
+    command = [sys.executable, MANAGE, "local_model", "--port", str(port)]
+    return Part("model", leashed(command), 1, probes.http("127.0.0.1", port, "/v1/models"), grace=2, patience=120)
+
+
+def gateway() -> Part:
+    return Part("gateway", leashed([sys.executable, MANAGE, "gateway"]), 1, probes.control(settings.GATEWAY_SOCKET))
+
+
+def sweeper() -> Part:
+    return Part("sweeper", leashed([sys.executable, MANAGE, "sweep"]), 2, grace=3)
+
+
+def worker(number: int, threads: int) -> Part:
+    options = ["--pool", "threads", "--concurrency", str(threads), "--hostname", f"worker{number}@%h"]
+    silence = ["--loglevel", "INFO", "--without-gossip", "--without-mingle", "--without-heartbeat"]
+    command = [sys.executable, *QUIET, "-m", "celery", "-A", "benchwright_site", "worker", *options, *silence]
+    return Part(f"worker{number}", leashed(command), 2, ready_line=" ready.", grace=4)
+
+
+def web(host: str, port: int, listener: int) -> Part:
+    """The listening socket is the supervisor's: while the web part restarts, callers wait instead of being refused."""
+    command = [sys.executable, "-m", "daphne", "-v", "0", "--fd", str(listener), "benchwright_site.asgi:application"]
+    asked = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 (comparing, not binding)
+    ready = probes.http(asked, port, "/readyz")
+    return Part("web", leashed(command), 3, ready, grace=3, descriptors=(listener,))

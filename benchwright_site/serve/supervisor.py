@@ -1,0 +1,172 @@
+"""Starts every part in order, keeps them alive, stops them all."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+from collections.abc import Coroutine, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from benchwright_site.serve import folders, parts
+from benchwright_site.serve.keeper import Keeper, NeverReady, described
+from benchwright_site.serve.output import Output
+from benchwright_site.serve.postgres import Cluster, DatabaseTrouble, leashed
+
+
+@dataclass(frozen=True)
+class Options:
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    threads: int = 8
+    local_model: bool = False
+
+
+class CantServe(RuntimeError):
+    """The server can't start; the message says why and what to do."""
+
+
+def embedded_cluster() -> Cluster:
+    return Cluster(settings.POSTGRES_DIR, settings.DATABASE_SOCKETS)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take the port now, so that a taken one is told before anything starts. Raises CantServe."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(1024)
+    except OSError as trouble:
+        listener.close()
+        raise CantServe(
+            f"can't listen on {host}:{port}: {trouble.strerror}; choose another with --port (0 = any)"
+        ) from None
+    listener.setblocking(False)
+    return listener
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Supervisor:
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.output = Output()
+        self.keepers: list[Keeper] = []
+        self.stop_asked = asyncio.Event()
+        self.environment = dict(os.environ)
+
+    async def serve(self) -> None:
+        """Run until SIGINT or SIGTERM. Raises CantServe, DatabaseTrouble, FolderTrouble."""
+        folders.raise_file_limit()
+        folders.ensure_folders()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.stop_asked.set)
+        with listen(self.options.host, self.options.port) as listener, self._database_lock():
+            folders.ensure_secrets()
+            url = self._describe(listener)
+            try:
+                await self._until_stopped(self._start(listener))
+                if not self.stop_asked.is_set():
+                    self.output.plain(f"Benchwright is ready: {url}")
+                    await self.stop_asked.wait()
+            except NeverReady as trouble:
+                raise CantServe(str(trouble)) from None
+            finally:
+                await self._stop()
+
+    @contextlib.contextmanager
+    def _database_lock(self) -> Iterator[None]:
+        if not settings.EMBEDDED_DATABASE:
+            yield
+            return
+        try:
+            with embedded_cluster().lock(patience=5):
+                yield
+        except DatabaseTrouble as trouble:
+            raise CantServe(f"{trouble}; another server may be using this data folder ({settings.DATA_DIR})") from None
+
+    def _describe(self, listener: socket.socket) -> str:
+        """Tell the children where they live; returns the URL."""
+        host, port = listener.getsockname()[:2]
+        shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+        url = f"http://{shown}:{port}"
+        self.environment.setdefault("BENCHWRIGHT_PUBLIC_URL", url)
+        self.environment |= {
+            "BENCHWRIGHT_DATA": str(settings.DATA_DIR),
+            "DJANGO_SETTINGS_MODULE": "benchwright_site.settings",
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), os.environ.get("PYTHONPATH", "")])),
+        }
+        return url
+
+    async def _until_stopped(self, starting: Coroutine[Any, Any, None]) -> None:
+        """Start up, unless Ctrl-C comes first."""
+        work = asyncio.create_task(starting)
+        stop = asyncio.create_task(self.stop_asked.wait())
+        await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        if not work.done():
+            work.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await work
+            return
+        work.result()
+
+    async def _start(self, listener: socket.socket) -> None:
+        if settings.EMBEDDED_DATABASE:
+            cluster = embedded_cluster()
+            self.output.say("starting the database")
+            await asyncio.to_thread(cluster.prepare)
+            await self._bring_up([parts.postgres(cluster)])
+        await self._prepare()
+        everything = self._parts(listener)
+        for stage in sorted({part.stage for part in everything}):
+            now = [part for part in everything if part.stage == stage]
+            self.output.say(f"starting {', '.join(part.name for part in now)}")
+            await self._bring_up(now)
+
+    def _parts(self, listener: socket.socket) -> list[parts.Part]:
+        chosen = [parts.gateway(), parts.sweeper()]
+        if self.options.local_model:
+            port = free_port()
+            self.environment["BW_PROVIDER_LOCAL_BASE_URL"] = f"http://127.0.0.1:{port}/v1"
+            chosen.append(parts.local_model(port))
+        chosen += [parts.worker(number, self.options.threads) for number in range(1, self.options.workers + 1)]
+        port = listener.getsockname()[1]
+        return [*chosen, parts.web(self.options.host, port, listener.fileno())]
+
+    async def _bring_up(self, some: Iterable[parts.Part]) -> None:
+        keepers = [Keeper(part, self.output, self.environment) for part in some]
+        self.keepers += keepers
+        for keeper in keepers:
+            keeper.start()
+        await asyncio.gather(*(keeper.until_ready() for keeper in keepers))
+
+    async def _prepare(self) -> None:
+        """Migrations, the cache table, static files: in a process of its own, since this one keeps no connection."""
+        self.output.say("preparing tables and static files")
+        part = parts.Part("prepare", leashed([sys.executable, parts.MANAGE, "prepare"]), 0)
+        keeper = Keeper(part, self.output, self.environment)
+        code = await keeper.run_once()
+        if code:
+            raise CantServe(f"preparing the database failed ({described(code)}); see the lines above")
+
+    async def _stop(self) -> None:
+        if self.keepers:
+            self.output.say("stopping")
+        for stages in ((3, 2), (1,), (0,)):
+            await asyncio.gather(*(keeper.stop() for keeper in self.keepers if keeper.part.stage in stages))
+        if self.keepers:
+            self.output.say("stopped")
