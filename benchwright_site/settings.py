@@ -82,6 +82,9 @@ ROOT_URLCONF = "benchwright_site.urls"
 ASGI_APPLICATION = "benchwright_site.asgi.application"
 WSGI_APPLICATION = "benchwright_site.wsgi.application"
 MIDDLEWARE = [
+    "benchwright_site.middleware.RequestLog",
+    "benchwright_site.middleware.SecurityHeaders",
+    "benchwright_site.middleware.ApiManners",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -5,6 +5,7 @@ from typing import Any
 
 # code -> (HTTP status, title). docs/problems.md lists the same; a test compares the two.
 PROBLEMS: dict[str, tuple[int, str]] = {
+    "bad_request": (400, "The request can't be read"),
     "malformed_json": (400, "The body is not valid JSON"),
     "invalid_parameter": (400, "A parameter has a value that can't be used"),
     "invalid_page_token": (400, "The page token does not belong to this list"),
@@ -79,6 +80,19 @@ class DomainError(Exception):
         self.headers = dict(headers or {})
         self.extra = extra
         super().__init__(f"{code}: {self.detail}")
+
+    def document(self, request_id: str | None) -> dict[str, Any]:
+        """The problem document (RFC 9457)."""
+        return {
+            "type": f"https://benchwright.ai/problems/{self.code}",
+            "title": self.title,
+            "status": self.status,
+            "detail": self.detail,
+            "code": self.code,
+            "request_id": request_id,
+            "errors": self.errors,
+            **self.extra,
+        }
 
 
 def invalid(loc: Sequence[str | int], msg: str, code: str = "validation_failed") -> DomainError:

@@ -1,0 +1,33 @@
+"""Making accounts from outside the sign-up form."""
+
+from allauth.account.models import EmailAddress
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+
+from accounts.models import User
+from kernel.errors import DomainError, invalid
+
+
+def create_user(email: str, password: str | None = None, staff: bool = False) -> User:
+    """A new account; without a password it can only be used by tokens. Staff may use the admin.
+
+    Raises DomainError ``validation_failed`` (address or password) or ``name_taken``.
+    """
+    email = email.strip().lower()
+    try:
+        validate_email(email)
+    except ValidationError:
+        raise invalid(["body", "email"], f"{email!r} is not an e-mail address.") from None
+    if password is not None:
+        try:
+            validate_password(password)
+        except ValidationError as error:
+            raise invalid(["body", "password"], " ".join(error.messages)) from None
+    if User.objects.filter(email=email).exists():
+        raise DomainError("name_taken", f"There is already an account for {email}.")
+    with transaction.atomic():
+        user = User.objects.create_user(email, password, is_staff=staff, is_superuser=staff)
+        EmailAddress.objects.create(user=user, email=email, primary=True, verified=True)
+    return user

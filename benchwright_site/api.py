@@ -1,0 +1,155 @@
+"""/v1: every router under one strict door. Tokens only; JSON only; every refusal is a problem document."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
+from io import BytesIO
+from typing import Any, cast
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponseBase
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+from ninja.operation import Operation
+from ninja.parser import Parser
+from ninja.renderers import BaseRenderer
+from ninja.types import DictStrAny
+
+from benchwright_site import problems
+from kernel import listing, strict_json
+from kernel.errors import DomainError
+
+
+class StrictParser(Parser):
+    """Bodies through the strict JSON door; anything that is not plain JSON is 415."""
+
+    def parse_body(self, request: HttpRequest) -> DictStrAny:
+        check_media_type(request)
+        return cast(DictStrAny, strict_json.loads(request.body))
+
+
+class StrictRenderer(BaseRenderer):
+    media_type = "application/json"
+
+    def render(self, request: HttpRequest, data: Any, *, response_status: int) -> bytes:
+        return strict_json.dumps(data)
+
+
+def check_media_type(request: HttpRequest) -> None:
+    """Raise DomainError ``unsupported_media_type`` unless the body says that it is plain UTF-8 JSON."""
+    encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding != "identity":
+        raise DomainError("unsupported_media_type", f"Send the body as it is, not with Content-Encoding {encoding}.")
+    charset = (request.content_params or {}).get("charset", "utf-8").lower()
+    if request.content_type != "application/json" or charset not in {"utf-8", "utf8"}:
+        raise DomainError(
+            "unsupported_media_type",
+            f"Send the body as Content-Type: application/json in UTF-8, not {request.content_type or 'nothing'}.",
+        )
+
+
+def read_body(request: HttpRequest, limit: int) -> None:
+    """Read at most ``limit`` bytes into ``request.body``. Raises DomainError ``payload_too_large``."""
+    length = request.META.get("CONTENT_LENGTH") or ""
+    if length.isdecimal() and int(length) > limit:
+        raise too_large(limit)
+    data = request.read(limit + 1)
+    if len(data) > limit:
+        raise too_large(limit)
+    request._body = data  # type: ignore[attr-defined]
+    request._stream = BytesIO(data)  # type: ignore[attr-defined]
+
+
+def too_large(limit: int) -> DomainError:
+    return DomainError(
+        "payload_too_large",
+        f"A body here may have at most {limit:,} bytes. Send it in smaller pieces.",
+        headers={"Connection": "close"},
+        limit_bytes=limit,
+    )
+
+
+def check_query(request: HttpRequest, operation: Operation) -> None:
+    """Raise DomainError ``invalid_parameter`` for a repeated or unknown query parameter of a route that declares its own."""
+    declared: set[str] = set()
+    several: set[str] = set()
+    for model in operation.models:
+        if model.__ninja_param_source__ == "query":
+            declared.update(model.__ninja_flatten_map__)
+            several.update(getattr(model, "__ninja_collection_fields__", ()))
+    if not declared and request.method == "GET":
+        return  # a list reads its own; see `finish`
+    for name in request.GET:
+        if name not in declared:
+            raise listing.unknown(name, sorted(declared))
+        if len(request.GET.getlist(name)) > 1 and name not in several:
+            msg = f"{name} is given more than once."
+            raise DomainError("invalid_parameter", msg, errors=[{"loc": ["query", name], "msg": msg}])
+    request.GET.accounted = True  # type: ignore[attr-defined]
+
+
+def finish(request: HttpRequest, found: HttpResponseBase) -> HttpResponseBase:
+    """Refuse, after a read, query parameters that nobody looked at."""
+    if found.status_code < 400 and request.GET and not getattr(request.GET, "accounted", False):
+        return problems.response(request, listing.unknown(next(iter(request.GET)), []))
+    return found
+
+
+def strict_door(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Around each operation: body size, query names, and no cookie-made user."""
+    operation: Operation = cast(Any, run).__self__
+    limit = getattr(operation.view_func, "body_limit", settings.BODY_LIMIT_BYTES)
+
+    def before(request: HttpRequest) -> HttpResponseBase | None:
+        try:
+            read_body(request, limit)
+            check_query(request, operation)
+        except DomainError as error:
+            return problems.response(request, error)
+        return None
+
+    if inspect.iscoroutinefunction(run):
+
+        @wraps(run)
+        async def strict_async(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+            return before(request) or finish(request, await run(request, **kwargs))
+
+        return strict_async
+
+    @wraps(run)
+    def strict(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        return before(request) or finish(request, run(request, **kwargs))
+
+    return strict
+
+
+def build() -> NinjaAPI:
+    made = NinjaAPI(
+        title="Benchwright",
+        version="1",
+        urls_namespace="v1",
+        openapi_url="/openapi.json",
+        docs_url=None,
+        parser=StrictParser(),
+        renderer=StrictRenderer(),
+    )
+    made.add_decorator(strict_door, mode="view")
+    made.add_exception_handler(DomainError, problems.of_domain)
+    made.add_exception_handler(ValidationError, problems.of_validation)
+    made.add_exception_handler(HttpError, problems.of_http_error)
+    made.add_exception_handler(Http404, problems.of_not_found)
+    made.add_exception_handler(Exception, problems.of_failure)
+    for room in ("accounts", "registry", "secrets_vault", "runs"):
+        try:
+            router = getattr(import_module(f"{room}.api"), "router", None)
+        except ModuleNotFoundError as error:
+            if not str(error.name).startswith(f"{room}.api"):
+                raise
+            router = None
+        if router is not None:
+            made.add_router("", router)
+    return made
+
+
+api = build()

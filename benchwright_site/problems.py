@@ -1,0 +1,104 @@
+"""Refusals and failures as problem documents (RFC 9457)."""
+
+import logging
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from ninja.errors import AuthenticationError, HttpError
+from ninja.errors import ValidationError as NinjaValidationError
+
+from kernel import strict_json
+from kernel.errors import PROBLEMS, DomainError
+
+log = logging.getLogger("benchwright.errors")
+
+# What a bare status from the framework means under our codes.
+BY_STATUS = {
+    400: "bad_request",
+    401: "unauthenticated",
+    403: "csrf_failed",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "payload_too_large",
+    415: "unsupported_media_type",
+    429: "rate_limited",
+    503: "unavailable",
+}
+
+
+def response(request: HttpRequest, error: DomainError) -> HttpResponse:
+    """The problem as a response."""
+    document = error.document(getattr(request, "request_id", None))
+    return HttpResponse(
+        strict_json.dumps(strict_json.clean(document)),
+        status=error.status,
+        content_type="application/problem+json",
+        headers=error.headers,
+    )
+
+
+def from_status(request: HttpRequest, found: HttpResponseBase) -> HttpResponse:
+    """A framework's own error response (HTML or text), said as a problem."""
+    code = BY_STATUS.get(found.status_code, "internal_error" if found.status_code >= 500 else "bad_request")
+    details = {
+        "not_found": f"There is nothing at {request.path}.",
+        "method_not_allowed": f"{request.method} is not possible here. Allowed: {found.get('Allow', '')}.",
+        "internal_error": "Something broke on our side. The request id names it in our log.",
+    }
+    made = response(request, DomainError(code, details.get(code, "")))
+    made.status_code = found.status_code if found.status_code in BY_STATUS else PROBLEMS[code][0]
+    for header in ("Allow", "Retry-After", "WWW-Authenticate"):
+        if header in found:
+            made[header] = found[header]
+    return made
+
+
+def of_domain(request: HttpRequest, error: DomainError) -> HttpResponse:
+    return response(request, error)
+
+
+def of_not_found(request: HttpRequest, error: Http404) -> HttpResponse:
+    return response(request, DomainError("not_found", f"There is nothing at {request.path}."))
+
+
+def of_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
+    if isinstance(error.__cause__, DomainError):  # what our body parser refused
+        return response(request, error.__cause__)
+    if isinstance(error, AuthenticationError):
+        return response(request, DomainError("unauthenticated"))
+    if error.__cause__ is not None:
+        return of_failure(request, error)
+    return response(request, DomainError(BY_STATUS.get(error.status_code, "bad_request"), str(error)))
+
+
+def of_failure(request: HttpRequest, error: Exception) -> HttpResponse:
+    """What nobody foresaw: logged in full, told in one sentence."""
+    log.error("unhandled: %s %s", request.method, request.path, exc_info=error)
+    detail = "Something broke on our side. Nothing more is known to be done or charged; the request id names it in our log."
+    return response(request, DomainError("internal_error", detail))
+
+
+def of_validation(request: HttpRequest, error: NinjaValidationError) -> HttpResponse:
+    """Field errors: 400 for path and query, 422 for the body, ``unknown_field`` with the nearest known name."""
+    errors = [shown for item in error.errors for shown in _shown(item)]
+    in_body = [item for item in errors if item["loc"][0] == "body"]
+    if not in_body:
+        code = "invalid_parameter"
+    elif any(item["type"] == "unknown_field" for item in error.errors):
+        code = "unknown_field"
+    else:
+        code = "validation_failed"
+    first = (in_body or errors)[0]
+    place = ".".join(str(part) for part in first["loc"][1:])
+    return response(request, DomainError(code, f"{place}: {first['msg']}" if place else first["msg"], errors=errors))
+
+
+def _shown(item: dict[str, Any]) -> list[dict[str, Any]]:
+    """One pydantic error as ours. The view's own name for its body is no part of the place."""
+    source, *place = item["loc"]
+    if source == "body":
+        place = place[1:]
+    unknown = item.get("ctx", {}).get("fields") if item["type"] == "unknown_field" else None
+    if unknown:
+        return [{"loc": [source, *place, name], "msg": msg} for name, msg in unknown.items()]
+    return [{"loc": [source, *place], "msg": item["msg"]}]
