@@ -1,0 +1,1 @@
+"""The calls of /v1, grouped by resource."""

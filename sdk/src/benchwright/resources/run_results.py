@@ -1,0 +1,70 @@
+"""What a run left behind: results, artifacts, report."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._http import segment
+from .._objects import Object
+from .._pages import Page, TaskPage
+from .base import Resource
+
+
+class RunResults(Resource):
+    """The reading half of ``bw.runs``."""
+
+    def tasks(
+        self,
+        run_id: str,
+        passed: bool | None = None,
+        version: int | None = None,
+        limit: int | None = None,
+        page_token: str | None = None,
+        sort: str | None = None,
+        outcome: str | None = None,
+    ) -> TaskPage:
+        """Results: ``.summary`` (of the whole run), ``.data`` (slim rows), ``.payload(row.id)`` (one in full).
+
+        ``passed=False`` lists wrong answers only; ``outcome`` is passed, failed, unscored, errored or skipped.
+        """
+        path = f"/runs/{segment(run_id)}/tasks"
+        params = {"passed": passed, "outcome": outcome, "version": version, "limit": limit, "sort": sort}
+
+        def fetch(token: str | None) -> Mapping[str, Any]:
+            page: Mapping[str, Any] = self._http.json("GET", path, params={**params, "page_token": token})
+            return page
+
+        return TaskPage(fetch(page_token), fetch, lambda task: self.task(run_id, task))
+
+    def task(self, run_id: str, tsk_id: str) -> Object:
+        """One result in full: input, expected, output, explanation, metrics, calls."""
+        return self._get(f"/runs/{segment(run_id)}/tasks/{segment(tsk_id)}")
+
+    def artifacts(self, run_id: str, type: str | None = None, include_versions: bool = False) -> Page:
+        return self._page(
+            f"/runs/{segment(run_id)}/artifacts", type=type, include_versions=True if include_versions else None
+        )
+
+    def artifact(self, run_id: str, art_id: str) -> Object:
+        return self._get(f"/runs/{segment(run_id)}/artifacts/{segment(art_id)}")
+
+    def artifact_content(self, run_id: str, art_id: str) -> bytes:
+        """The artifact's bytes as stored."""
+        path = f"/runs/{segment(run_id)}/artifacts/{segment(art_id)}/content"
+        return self._http.raw("GET", path).content
+
+    def report(self, run_id: str) -> str:
+        """The HTML report."""
+        return self._http.raw("GET", f"/runs/{segment(run_id)}/report").text
+
+    def fingerprint(self, run_id: str) -> Object:
+        """What a repetition needs to know: models, impl, subset, harness, parameters."""
+        return self._get(f"/runs/{segment(run_id)}/fingerprint")
+
+    def narrate(self, run_id: str, slice: str = "recent", ask_driver: bool = False) -> Object:
+        """What happened, in words. ``ask_driver`` lets the driver model write it, which costs."""
+        path = f"/runs/{segment(run_id)}/narrate"
+        return self._create(path, {"slice": slice}, None) if ask_driver else self._get(path, slice=slice)
+
+    def blocked_hosts(self, run_id: str) -> Page:
+        """Hosts that the run tried to reach and was not allowed to."""
+        return self._page(f"/runs/{segment(run_id)}/blocked_hosts")
