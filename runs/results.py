@@ -47,8 +47,8 @@ def errored(error_class: str, message: str, *, retry: bool = True) -> Ending:
 def after_solve(fault: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> Ending | None:
     """The ending that solve alone decides, or None where the output goes on to be scored.
 
-    ``fault`` is ``{"class", "message", …}`` where solve raised, ``{"infra": class, "message"}`` where the sandbox or the
-    clock ended it; ``facts`` is the gateway's account (runs.gateway_client).
+    ``fault`` is ``{"class", "message", …}`` where solve raised, ``{"infra": class, "message"}`` where the sandbox or
+    the clock ended it; ``facts`` is the gateway's account (runs.gateway_client).
     """
     if fault is not None and "infra" in fault:
         return errored(fault["infra"], fault["message"])

@@ -19,9 +19,10 @@ UNKNOWN: dict[str, Any] = {"known": False}
 class Line:
     """Facts, waiting times and keys for one engine."""
 
-    def __init__(self, run: str, on_retry: Callable[[dict[str, Any]], None], on_revoked: Callable[[str], None]) -> None:
+    def __init__(self, run: str) -> None:
         self._run = run
-        self._on_retry, self._on_revoked = on_retry, on_revoked
+        self.on_retry: Callable[[dict[str, Any]], None] = lambda notice: None
+        self.on_revoked: Callable[[dict[str, Any]], None] = lambda notice: None
         self._client: GatewayClient | None = None
         self._listener: socket.socket | None = None
         self._lease, self._mac_key = "", ""
@@ -96,7 +97,7 @@ class Line:
                 pause = min(1.0, pause * 2)
 
     async def _new_client(self) -> GatewayClient:
-        client = GatewayClient(on_retry=self._on_retry, on_revoked=self._on_revoked, on_lost=self._lost)
+        client = GatewayClient(on_retry=self.on_retry, on_revoked=self.on_revoked, on_lost=self._lost)
         await client.connect()
         return client
 

@@ -1,0 +1,155 @@
+"""How a run ends: completed, halted or failed. Every planned cell has an outcome before the state moves."""
+
+from typing import Any
+
+from django.db import connection, transaction
+
+from kernel import ids
+from kernel.faults import fault
+from runs import queries, states
+from runs.models import Phase, Run, Shard
+
+# Shards first, then the run's row: the same order as the hot statement, so that the two never wait for each other.
+_FENCE = "UPDATE runs_shard SET status = 'done', attempt_no = attempt_no + 1 WHERE run_id = %s AND status <> 'done'"
+
+_LEFT = """
+SELECT o.ordinal, t.position, t.task_id, o.ordinal %% %(trials)s
+FROM generate_series(0, %(planned)s - 1) AS o (ordinal)
+JOIN registry_task t ON t.subset_id = %(subset)s
+ AND t.position = coalesce((%(positions)s::int[])[o.ordinal / %(trials)s + 1], o.ordinal / %(trials)s)
+LEFT JOIN runs_taskresult r ON r.run_id = %(run)s AND r.ordinal = o.ordinal AND r.live
+WHERE r.id IS NULL ORDER BY 1
+"""
+
+_FILL = """
+WITH filled AS (
+    INSERT INTO runs_taskresult (id, run_id, ordinal, position, task_id, kind, trial, attempt, version, live, outcome,
+        error_class, error_message, output_preview, duration_ms, model_ms, tokens_in, tokens_out, cost, calls, reused)
+    SELECT u.id, %(run)s, u.ordinal, u.position, u.task_id, '', u.trial, 0, 1, true, %(outcome)s,
+        %(error_class)s, %(message)s, '', 0, 0, 0, 0, 0, 0, false
+    FROM unnest(%(ids)s::text[], %(ordinals)s::int[], %(positions)s::int[], %(task_ids)s::text[], %(trials)s::int[])
+      AS u (id, ordinal, position, task_id, trial)
+    ON CONFLICT DO NOTHING RETURNING 1
+)
+UPDATE runs_run SET skipped = skipped + CASE WHEN %(outcome)s = 'skipped' THEN (SELECT count(*) FROM filled) ELSE 0 END,
+                    errored = errored + CASE WHEN %(outcome)s = 'errored' THEN (SELECT count(*) FROM filled) ELSE 0 END
+WHERE id = %(run)s
+"""
+
+_COST = """
+UPDATE runs_run SET cost_model = journal.cost FROM (
+    SELECT coalesce(sum(cost), 0) AS cost FROM runs_modelcall WHERE run_id = %s
+) AS journal WHERE id = %s AND journal.cost > cost_model
+"""
+
+
+def _end_cells(run: Run, outcome: str, error_class: str, message: str) -> None:
+    """Shut out whoever still works on the run, then give each cell without a result this one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FENCE, [str(run.id)])
+        cursor.execute(
+            _LEFT,
+            {
+                "run": str(run.id),
+                "trials": run.trials,
+                "planned": run.planned,
+                "subset": run.subset_id,
+                "positions": run.task_positions,
+            },
+        )
+        left = cursor.fetchall()
+        if left:
+            cursor.execute(
+                _FILL,
+                {
+                    "run": str(run.id),
+                    "outcome": outcome,
+                    "error_class": error_class,
+                    "message": message,
+                    "ids": [ids.prefixed_ulid("tsk") for _ in left],
+                    "ordinals": [row[0] for row in left],
+                    "positions": [row[1] for row in left],
+                    "task_ids": [row[2] for row in left],
+                    "trials": [row[3] for row in left],
+                },
+            )
+        cursor.execute(_COST, [str(run.id), str(run.id)])
+
+
+def _close_phases(run: Run, status: str) -> None:
+    Phase.objects.filter(run=run, status="running").update(status=status, finished_at=_now())
+
+
+def _now() -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]
+
+
+def complete(run: Run) -> None:
+    """All phases are done. A run in which nothing could be scored has failed; it says why."""
+    fault("F1")
+    summary = queries.summary(Run.objects.get(id=run.id))
+    if run.planned and not (summary["passed"] or summary["failed"] or summary["unscored"]):
+        return _nothing_scored(run, summary)
+    states.move(
+        run.id, "ok", events_after=[("RunCompleted", {"summary": summary})], summary=summary, finished_at=_now()
+    )
+    fault("F2")
+
+
+def _nothing_scored(run: Run, summary: dict[str, Any]) -> None:
+    worst = run.results.filter(live=True).order_by("ordinal").first()
+    error = {
+        "phase": "materialize",
+        "code": worst.error_class if worst else "provider_error",
+        "message": f"No task could be scored. The first one says: {worst.error_message if worst else ''}"[:1000],
+        "hint": "Mend the cause, then replay this run with replay.only_errored.",
+    }
+    states.move(
+        run.id, "failed", events_after=[("RunFailed", {"error": error})], error=error, summary=summary,
+        finished_at=_now(),
+    )  # fmt: skip
+    fault("F2")
+
+
+def halt(run: Run) -> None:
+    """The run was asked to stop: what has a result keeps it, the rest is skipped."""
+    reason = run.halt_requested or "user"
+    kind = "halted" if reason == "user" else "budget"
+    with transaction.atomic():
+        _end_cells(run, "skipped", kind, f"The run was halted before this task ended: {reason}")
+        _close_phases(run, "halted")
+        summary = queries.summary(Run.objects.get(id=run.id))
+        fault("F1")
+        states.move(
+            run.id, "halted", events_after=[("RunHalted", {"halt_reason": reason})], halt_reason=reason,
+            summary=summary, finished_at=_now(),
+        )  # fmt: skip
+    fault("F2")
+
+
+def fail(run: Run, phase: str, code: str, message: str, hint: str) -> None:
+    """A phase can't go on. Cells without a result are errored where a key is missing, else skipped."""
+    error = {"phase": phase, "code": code, "message": message, "hint": hint}
+    with transaction.atomic():
+        missing = code in {"missing_secret", "secret_revoked", "secret_unavailable"}
+        outcome, kind = ("errored", "missing_secret") if missing else ("skipped", "halted")
+        _end_cells(run, outcome, kind, message[:2000])
+        _close_phases(run, "failed")
+        summary = queries.summary(Run.objects.get(id=run.id))
+        fault("F1")
+        states.move(
+            run.id,
+            "failed",
+            events_after=[("PhaseFailed", {"phase": phase, "error": error}), ("RunFailed", {"error": error})],
+            error=error,
+            summary=summary,
+            finished_at=_now(),
+        )
+    fault("F2")
+
+
+def unfinished(run: Run, phase: str) -> int:
+    """Shards of a phase that are not done."""
+    return Shard.objects.filter(run=run, phase=phase).exclude(status="done").count()

@@ -1,0 +1,415 @@
+"""One worker at work on one run's cells: solve → facts → store the output → score → store the result."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from kernel.faults import fault
+from runs import results
+from runs.compute.base import ComputeFault, Death, Roles, ScorerFault
+from runs.context import Context, LeaseLost, PhaseError
+from runs.harnesses.benchwright.cells import Cell, Past, Piece
+from runs.harnesses.benchwright.intake import Intake
+from runs.harnesses.benchwright.line import Line
+from runs.harnesses.benchwright.pulse import PROGRESS_SECONDS, Pulse, beat_seconds
+from runs.harnesses.benchwright.scoring import Scoring
+from runs.harnesses.benchwright.solving import Solving
+from runs.harnesses.benchwright.waits import Waits
+from runs.harnesses.benchwright.writer import Writer
+from runs.hot import Batch, EventRow, OutputRow, ResultRow
+
+log = logging.getLogger(__name__)
+ATTEMPT_SECONDS = 600.0  # where no limits.attempt.duration is declared
+SCORE_SILENCE_SECONDS = 90.0  # without a sign of life from a role that has work; its own limit per row is shorter
+DRAIN_SECONDS = 20.0
+RESTART_TRIES = 5
+
+
+class Engine:
+    """Runs until no shard of the phase is free, the run is halted, or our leases are lost."""
+
+    def __init__(self, context: Context, roles: Roles, intake: Intake, line: Line) -> None:
+        self._context, self._roles, self._intake, self._line = context, roles, intake, line
+        self._waits = Waits()
+        attempt_seconds = context.ceilings.attempt.duration or context.ceilings.task.duration or ATTEMPT_SECONDS
+        self._solving = Solving(line.key, self._told_start, self._solved, self._aborted, attempt_seconds)
+        self._scoring = Scoring(self._scored)
+        self._writer = Writer(context, self._written)
+        self._pulse = Pulse(context)
+        self._pieces: dict[int, Piece] = {}
+        self._stored: dict[tuple[int, int], Cell] = {}  # outputs on their way to the database, then to score
+        self._settling = 0
+        self._wake = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._failure: BaseException | None = None
+        self._restarts = 0
+        self._over = False  # a ceiling is reached: start nothing more
+        self._most_attempts = context.ceilings.task.attempts or results.MAX_ATTEMPTS
+        self._threshold = context.run.impl.pass_threshold if context.run.impl else 1.0
+
+    # -- running ----------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Raises PhaseError, LeaseLost, Halted."""
+        self._attach("solve")
+        self._attach("score")
+        self._spawn(self._writer.run())
+        self._spawn(self._beat())
+        self._spawn(self._watch())
+        self._spawn(self._report())
+        try:
+            await self._loop()
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _loop(self) -> None:
+        clock = asyncio.get_running_loop().time
+        none_free = False
+        while True:
+            if self._failure is not None:
+                raise self._failure
+            if self._context.stopping.is_set():
+                return await self._hand_back()
+            if not none_free and self._solving.waiting < self._solving.slots * 1.5:
+                none_free = not await self._claim()
+            if not self._over and not self._writer.full:
+                suspect = self._solving.feed(clock())
+                if suspect is not None:
+                    self._spawn(self._start_alone(suspect))
+            self._scoring.feed(clock())
+            if none_free and not self._pieces:
+                return None
+            due = self._solving.next_due(clock())
+            await self._sleep(min(1.0, 1.0 if due is None else due))
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(max(0.001, seconds)):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+        self._wake.clear()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None and self._failure is None:
+            self._failure = task.exception()
+        self._wake.set()
+
+    async def _hand_back(self) -> None:
+        """Told to stop: finish what runs, give the rest back. Nothing counts against a task."""
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while self._solving.running or self._settling or self._stored or self._scoring.running:
+                    self._scoring.feed(asyncio.get_running_loop().time())
+                    await self._sleep(0.1)
+        except TimeoutError:
+            log.info("handing back with %s cells unfinished", len(self._solving.running))
+        await self._writer.drain()
+        await self._context.leases.release()
+
+    # -- taking shards ------------------------------------------------------------------------------------------------
+
+    async def _claim(self) -> bool:
+        self._solving.slots = await self._pulse.slots()
+        wanted = max(1, -(-int(self._solving.slots * 1.5) // 100))
+        leases = await self._context.leases.claim(wanted)
+        fault("P1")
+        self._solving.slots = await self._pulse.slots()
+        for lease in leases:
+            piece, past = await self._intake.load(lease)
+            self._pieces[lease.number] = piece
+            for cell in piece.cells:
+                self._place(cell, past, lost=lease.lost)
+            if not piece.cells:
+                await self._complete(lease.number)
+        fault("P2")
+        return bool(leases)
+
+    def _place(self, cell: Cell, past: Past, *, lost: bool) -> None:
+        """Where a cell goes on: scored if its output is stored, alone if it may have killed a worker, else solved."""
+        stored, started = past.stored.get(cell.ordinal), past.started.get(cell.ordinal, 0)
+        cell.faults = past.faults.get(cell.ordinal, 0)
+        cell.attempt = max(started, stored.attempt if stored else 0)
+        if cell.fault is not None:  # extract failed
+            infra = cell.fault.get("class") == "sandbox_dead"
+            told = f"extract: {cell.fault.get('class')}: {cell.fault.get('message')}"
+            self._end(cell, results.Ending(results.UNSCORED, "scorer_exception", results.clean(told, 2_000)))
+            if infra:
+                log.warning("extract is dead for shard %s", cell.shard)
+        elif stored is not None and stored.attempt >= started:
+            cell.attempt, cell.output, cell.fault = stored.attempt, stored.output, stored.fault
+            cell.facts, cell.solve_ms, cell.faults = stored.facts, stored.duration_ms, cell.faults - 1
+            self._go_on(cell, results.after_solve(cell.fault, cell.facts), stored=True)
+        elif lost and started:
+            cell.faults += 1
+            if cell.faults >= self._most_attempts:
+                self._end(cell, results.errored("worker_lost", "Each worker that ran this task was lost.", retry=False))
+            else:
+                self._solving.suspects.append(cell)
+        else:
+            self._solving.ready.append(cell)
+
+    # -- solve --------------------------------------------------------------------------------------------------------
+
+    async def _start_alone(self, cell: Cell) -> None:
+        """A suspect starts only once the database knows: if it kills us, the next worker counts that."""
+        self._solving.running[cell.ordinal] = cell  # hold the floor while the mark is stored
+        self._writer.add(EventRow(cell.shard, "MaterializeTaskStarted", {**cell.label(), "attempt": cell.attempt + 1}))
+        await self._writer.drain()
+        self._solving.running.pop(cell.ordinal, None)
+        if self._solving.role is None or cell.shard not in self._pieces:
+            self._solving.suspects.appendleft(cell)
+            return
+        self._alone = cell
+        self._solving.start([cell], asyncio.get_running_loop().time())
+
+    _alone: Cell | None = None
+
+    def _told_start(self, cell: Cell) -> None:
+        if cell is self._alone:
+            self._alone = None
+            return
+        self._writer.add(EventRow(cell.shard, "MaterializeTaskStarted", cell.label()))
+
+    def _solved(self, cells: list[Cell]) -> None:
+        self._settling += len(cells)
+        self._spawn(self._settle(cells))
+
+    async def _settle(self, cells: list[Cell]) -> None:
+        try:
+            facts = await self._line.facts([(cell.ordinal, cell.attempt) for cell in cells])
+        finally:
+            self._settling -= len(cells)
+        fault("P5")
+        for cell, account in zip(cells, facts, strict=True):
+            self._waits.ended(cell)
+            if cell.shard not in self._pieces:
+                continue
+            cell.facts = account
+            if cell.cancelled and "infra" not in (cell.fault or {}):
+                cell.fault = {"infra": "timeout", "message": "solve was stopped: its time was up"}
+            self._go_on(cell, results.after_solve(cell.fault, account), stored=False)
+            if self._pulse.spend(account) and not self._over:
+                self._over = True
+                self._spawn(self._pulse.check())
+
+    def _go_on(self, cell: Cell, ending: results.Ending | None, *, stored: bool) -> None:
+        """What follows from solve: score, another attempt, or the end."""
+        level = {**cell.facts, "model_cost": cell.facts.get("cost"), "duration": cell.solve_ms / 1000}
+        level["tokens"] = (cell.facts.get("tokens_in") or 0) + (cell.facts.get("tokens_out") or 0)
+        breach = self._context.ceilings.breach("task", level)
+        if breach and breach != "task.duration":
+            ending = results.Ending(results.SKIPPED, "budget", f"{breach} was reached by this task")
+        if not stored:
+            self._writer.add(_output_row(cell))
+        if ending is None:
+            self._stored[cell.ordinal, cell.attempt] = cell
+            if stored:
+                self._to_score(cell)
+        elif ending.retry and not cell.facts.get("final") and cell.faults + 1 < self._most_attempts and not breach:
+            cell.faults += 1
+            self._solving.retry_later(cell)
+        else:
+            self._end(cell, ending)
+        self._wake.set()
+
+    def _aborted(self, cells: list[Cell]) -> None:
+        """Cells that a dead sandbox took along: close their attempts at the gateway; they run again."""
+        if cells:
+            self._spawn(self._close([(cell.ordinal, cell.attempt) for cell in cells]))
+
+    async def _close(self, attempts: list[tuple[int, int]]) -> None:
+        await self._line.facts(attempts)
+
+    # -- score --------------------------------------------------------------------------------------------------------
+
+    def _to_score(self, cell: Cell) -> None:
+        self._stored.pop((cell.ordinal, cell.attempt), None)
+        self._scoring.ready.append(cell)
+
+    def _scored(self, cell: Cell, verdict: dict[str, Any]) -> None:
+        self._end(cell, results.after_score(verdict, cell.output, cell.facts, self._threshold))
+
+    def _end(self, cell: Cell, ending: results.Ending) -> None:
+        self._writer.add(_result_row(cell, ending))
+        self._wake.set()
+
+    # -- storing ------------------------------------------------------------------------------------------------------
+
+    def _written(self, batch: Batch, held: set[int]) -> None:
+        for row in batch.outputs:
+            cell = self._stored.get((row.ordinal, row.attempt))
+            if cell is not None and row.shard in held:
+                self._to_score(cell)
+        touched = {row.shard for rows in (batch.outputs, batch.results, batch.events) for row in rows}
+        for result in batch.results:
+            piece = self._pieces.get(result.shard)
+            if piece is not None and result.shard in held:
+                piece.left -= 1
+                if piece.left == 0:
+                    self._spawn(self._complete(result.shard))
+        for shard in touched - held:
+            if shard in self._pieces:
+                self._drop(shard)
+        self._wake.set()
+
+    async def _complete(self, shard: int) -> None:
+        fault("P6")
+        if await self._context.leases.finish(shard):
+            self._pieces.pop(shard, None)
+        else:
+            self._drop(shard)
+        self._wake.set()
+
+    def _drop(self, shard: int) -> None:
+        """A shard is no longer ours: write nothing more of it, and stop what runs for it."""
+        log.warning("lost the lease on shard %s of run %s", shard, self._context.run.id)
+        self._pieces.pop(shard, None)
+        self._context.leases.held.pop(shard, None)
+        self._stored = {key: cell for key, cell in self._stored.items() if cell.shard != shard}
+        self._scoring.drop(shard)
+        running = self._solving.drop(shard)
+        if not self._pieces:
+            self._failure = self._failure or LeaseLost("all leases are lost")
+        elif running and self._solving.role is not None:
+            self._solving.role.kill()
+
+    # -- the clock ----------------------------------------------------------------------------------------------------
+
+    async def _beat(self) -> None:
+        while True:
+            for lease in await self._pulse.beat():
+                if lease.number in self._pieces:
+                    self._drop(lease.number)
+            self._solving.slots = await self._pulse.slots()
+            await asyncio.sleep(beat_seconds(self._context.lease_seconds))
+
+    async def _report(self) -> None:
+        while True:
+            await asyncio.sleep(PROGRESS_SECONDS)
+            if self._pieces:
+                now = asyncio.get_running_loop().time()
+                data = self._pulse.progress(len(self._solving.running), self._waits.sentence(now))
+                self._writer.add(EventRow(next(iter(self._pieces)), "PhaseProgress", data))
+
+    async def _watch(self) -> None:
+        """Deadlines. What an attempt waited for the provider is not its time."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            await asyncio.sleep(0.25)
+            late = self._solving.overdue(clock())
+            asked = [cell for cell in late if not cell.cancelled]
+            if asked:
+                waited = await self._line.waited([(cell.ordinal, cell.attempt) for cell in asked])
+                for cell, seconds in zip(asked, waited, strict=True):
+                    cell.deadline = cell.started + self._solving.attempt_seconds + seconds
+                late = self._solving.overdue(clock())
+            if late:
+                self._solving.stop_late(late, clock())
+            if self._scoring.running and clock() - self._scoring.since > SCORE_SILENCE_SECONDS and self._scoring.role:
+                self._scoring.role.kill()
+
+    def retried(self, notice: dict[str, Any]) -> None:
+        """The gateway backs off for one of our cells: keep it for the progress line, and tell it as an event."""
+        self._waits.note(notice, asyncio.get_running_loop().time())
+        cell = self._solving.running.get(notice["cell"])
+        if cell is not None and cell.shard in self._pieces:
+            told = {name: notice.get(name) for name in ("status", "wait_s", "try", "provider")}
+            self._writer.add(EventRow(cell.shard, "ModelRetry", {**cell.label(), **told}))
+
+    def revoked(self, notice: dict[str, Any]) -> None:
+        """The key is gone: the run can't go on."""
+        told = "The secret that pays for this run was deleted."
+        self._failure = self._failure or PhaseError(
+            str(notice.get("code") or "secret_revoked"),
+            told,
+            "Add the key again as a new secret, then replay the run with only_errored.",
+        )
+        self._wake.set()
+
+    # -- the sandbox's roles --------------------------------------------------------------------------------------------
+
+    def _attach(self, name: str) -> None:
+        clock = asyncio.get_running_loop().time
+        role = self._roles.solve if name == "solve" else self._roles.score
+        if name == "solve":
+            self._solving.role = role
+            role.on_messages = self._solve_said
+        else:
+            self._scoring.role = role
+            role.on_messages = lambda messages: (self._scoring.take(messages, clock()), self._wake.set())[1]
+        role.on_death = lambda death: self._role_died(name, death)
+
+    def _solve_said(self, messages: list[dict[str, Any]]) -> None:
+        self._restarts = 0
+        self._solving.take(messages)
+        self._wake.set()
+
+    def _role_died(self, name: str, death: Death) -> None:
+        log.info("%s sandbox of run %s ended: %s %s", name, self._context.run.id, death.reason, death.detail)
+        (self._solving if name == "solve" else self._scoring).died(death)
+        self._spawn(self._restart(name))
+
+    async def _restart(self, name: str) -> None:
+        self._restarts += 1
+        await asyncio.sleep(0 if self._restarts < RESTART_TRIES else 1.0)
+        try:
+            await self._roles.restart(name)
+        except ScorerFault as error:
+            raise scorer_broken(error) from error
+        except ComputeFault as error:
+            if self._restarts > 2 * RESTART_TRIES:
+                raise PhaseError("sandbox_unavailable", f"The {name} sandbox does not start: {error}") from error
+            self._spawn(self._restart(name))
+            return
+        if name == "solve":
+            await self._line.open(self._roles.listener)
+        self._attach(name)
+        self._wake.set()
+
+
+def scorer_broken(error: ScorerFault) -> PhaseError:
+    """The scorer can't even be loaded: the run fails before a call is paid for."""
+    told = f"The scorer could not be loaded in the {error.role} sandbox: {error.error.get('class')}: "
+    return PhaseError(
+        "scorer_broken",
+        results.clean(told + str(error.error.get("message")), 2_000),
+        "Register a corrected impl and launch again.",
+    )
+
+
+def _output_row(cell: Cell) -> OutputRow:
+    text = None if cell.fault is not None else json.dumps(cell.output)
+    return OutputRow(cell.shard, cell.ordinal, cell.attempt, text, cell.fault, cell.facts, cell.solve_ms)
+
+
+def _result_row(cell: Cell, ending: results.Ending) -> ResultRow:
+    return ResultRow(
+        shard=cell.shard,
+        ordinal=cell.ordinal,
+        position=cell.position,
+        task_id=cell.task_id,
+        kind=cell.kind,
+        trial=cell.trial,
+        attempt=cell.attempt,
+        outcome=ending.outcome,
+        score=ending.score,
+        error_class=ending.error_class,
+        error_message=ending.message,
+        output_preview="" if cell.output is None else results.preview(cell.output),
+        explanation=ending.explanation,
+        metrics=dict(ending.metrics) if ending.metrics else None,
+        duration_ms=cell.solve_ms,
+        facts=cell.facts,
+    )
+

@@ -1,0 +1,76 @@
+"""Materialize by our own harness: open the sandbox, connect it to the gateway, let the engine work."""
+
+import logging
+
+from django.conf import settings
+
+from runs.compute import runtime
+from runs.compute.base import ComputeFault, Roles, RolesSpec, ScorerFault
+from runs.compute.table import COMPUTE
+from runs.context import Context, PhaseError
+from runs.harnesses.benchwright.engine import Engine, scorer_broken
+from runs.harnesses.benchwright.intake import Intake
+from runs.harnesses.benchwright.line import Line
+from runs.harnesses.benchwright.loading import Extracted
+from runs.harnesses.benchwright.pulse import Halted
+
+log = logging.getLogger(__name__)
+
+
+class Benchwright:
+    async def materialize(self, context: Context) -> None:
+        impl = context.run.impl
+        if impl is None:
+            raise PhaseError("impl_unavailable", "The run has no scorer.")
+        roles = await self._open(context)
+        try:
+            await self._work(context, roles, Extracted(
+                settings.DATA_DIR / "cache" / "extract", impl.code_sha256, runtime.sha256()
+            ))  # fmt: skip
+        except Halted as halt:
+            log.info("run %s stops: %s", context.run.id, halt)
+        finally:
+            await roles.close()
+
+    async def _open(self, context: Context) -> Roles:
+        """Refuses scorers where the sandbox's own test found a way out of it."""
+        compute = COMPUTE[context.run.backend]()
+        test = await compute.self_test()
+        if not test.ok:
+            broken = "; ".join(test.failures())
+            raise PhaseError(
+                "sandbox_unavailable",
+                f"The sandbox of this machine does not hold, so no scorer was run. {broken}"[:1000],
+                "Run `manage.py doctor` on the worker's machine; it says what is missing and how to add it.",
+            )
+        try:
+            return await compute.open(_spec(context))
+        except ComputeFault as error:
+            raise PhaseError("sandbox_unavailable", str(error), "Run `manage.py doctor` on the worker.") from error
+        except ScorerFault as error:
+            raise scorer_broken(error) from error
+
+    async def _work(self, context: Context, roles: Roles, kept: Extracted) -> None:
+        line = Line(str(context.run.id))
+        try:
+            intake = Intake(context, roles, kept, trusted=_spec(context).trusted)
+            engine = Engine(context, roles, intake, line)
+            line.on_retry, line.on_revoked = engine.retried, engine.revoked
+            await line.open(roles.listener)
+            await engine.run()
+        finally:
+            await line.close()
+
+
+def _spec(context: Context) -> RolesSpec:
+    run, impl = context.run, context.run.impl
+    assert impl is not None
+    return RolesSpec(
+        run_id=str(run.id),
+        code=impl.code,
+        trusted=impl.grader is not None,
+        isolation=impl.isolation,
+        model=run.sut["model"],
+        concurrency=run.concurrency,
+    )
+

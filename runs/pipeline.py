@@ -1,0 +1,106 @@
+"""Carry a run forward: one phase after the other, until it ends or others hold what is left.
+
+May be called by any number of workers at any time, for any run, as often as they like: a message is only a wake-up.
+"""
+
+import logging
+import threading
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+
+from kernel.database import conninfo
+from kernel.faults import fault
+from runs import events, finishing, limits, states
+from runs.context import Context, LeaseLost, PhaseError, run_async
+from runs.doorbell import Bell
+from runs.models import Phase, Run, Shard
+from runs.phases.base import Phase as Work
+from runs.phases.table import PHASES
+
+log = logging.getLogger(__name__)
+
+
+def advance(run_id: UUID | str, owner: str, bell: Bell, stopping: threading.Event) -> None:
+    """Do what this worker can for a run. ``owner`` names the worker in leases; ``stopping`` is set to hand back."""
+    while not stopping.is_set() and _step(run_id, owner, bell, stopping):
+        bell.ring(str(run_id))
+    bell.ring(str(run_id))
+
+
+def _step(run_id: UUID | str, owner: str, bell: Bell, stopping: threading.Event) -> bool:
+    """One phase further. False where there is nothing (more) for this worker to do."""
+    run = Run.objects.select_related("impl", "subset").filter(id=run_id, status__in=states.ACTIVE).first()
+    if run is None:
+        return False
+    if run.halt_requested:
+        finishing.halt(run)
+        return False
+    if run.status == "queued":
+        states.move(run.id, "running", events_after=[("RunStarted", {})], started_at=Now())
+    phase = Phase.objects.filter(run=run).exclude(status="completed").order_by("position").first()
+    if phase is None:
+        finishing.complete(run)
+        return False
+    work: Work = PHASES[phase.name]()
+    if phase.status == "pending":
+        _begin(run, phase, work)
+    try:
+        run_async(_work(run, phase.name, work, owner, bell, stopping))
+    except PhaseError as error:
+        finishing.fail(run, phase.name, error.code, error.message, error.hint)
+        return False
+    except LeaseLost as loss:
+        log.warning("run %s: %s", run.id, loss)
+        return False
+    return _close(run, phase)
+
+
+def _begin(run: Run, phase: Phase, work: Work) -> None:
+    """Cut the phase into shards and say that it has started: once, whoever comes first."""
+    with transaction.atomic():
+        mine = Phase.objects.filter(id=phase.id, status="pending").update(
+            status="running", attempt=phase.attempt + 1, started_at=Now()
+        )
+        if not mine:
+            return
+        Shard.objects.bulk_create(
+            Shard(run=run, phase=phase.name, number=number, start=start, stop=stop)
+            for number, (start, stop) in enumerate(work.shards(run))
+        )
+        events.append(run.id, [("PhaseStarted", {"phase": phase.name, "attempt": phase.attempt + 1})])
+
+
+async def _work(run: Run, phase: str, work: Work, owner: str, bell: Bell, stopping: threading.Event) -> None:
+    context = Context(
+        run=run,
+        phase=phase,
+        owner=owner,
+        ceilings=limits.parse(run.limits),
+        lease_seconds=settings.LEASE_SECONDS,
+        stopping=stopping,
+        bell=bell,
+        conninfo=conninfo(),
+    )
+    async with context:
+        await work.work(context)
+
+
+def _close(run: Run, phase: Phase) -> bool:
+    """Complete the phase if all its shards are done; True where the run can go on at once."""
+    if Run.objects.filter(id=run.id, halt_requested__isnull=False, status__in=states.ACTIVE).exists():
+        return True
+    if finishing.unfinished(run, phase.name):
+        return False
+    fault("P7")
+    with transaction.atomic():
+        done = Phase.objects.filter(id=phase.id, status="running").update(
+            status="completed", finished_at=Now(), cost=Run.objects.values("cost_model").get(id=run.id)["cost_model"]
+            if phase.name == "materialize" else 0,
+        )  # fmt: skip
+        if done:
+            events.append(run.id, [("PhaseCompleted", {"phase": phase.name, "attempt": phase.attempt or 1})])
+    fault("P8")
+    return True

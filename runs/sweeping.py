@@ -1,0 +1,46 @@
+"""The sweeper: re-wakes what is due, whatever became of its message. Several may run at once without harm."""
+
+import logging
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from kernel.jobs import enqueue
+from runs import destroying, halting
+
+log = logging.getLogger(__name__)
+
+# Due: nobody holds a live lease on it, and it was not rung lately. The ringing itself is a conditional update, so two
+# sweepers ring once.
+_DUE = """
+UPDATE runs_run r SET woken_at = clock_timestamp()
+WHERE r.status IN ('queued', 'running')
+  AND coalesce(r.woken_at, r.created_at) < clock_timestamp() - make_interval(secs => %s)
+  AND (r.halt_requested IS NOT NULL OR EXISTS (
+        SELECT 1 FROM runs_shard s WHERE s.run_id = r.id AND (s.status = 'pending'
+           OR (s.status = 'leased' AND s.lease_until < clock_timestamp())))
+    OR NOT EXISTS (SELECT 1 FROM runs_shard s WHERE s.run_id = r.id AND s.status <> 'done'))
+RETURNING r.id
+"""
+
+_OVERDUE = """
+SELECT id FROM runs_run
+WHERE status = 'running' AND halt_requested IS NULL
+  AND extract(epoch FROM clock_timestamp() - started_at) > (limits->'run'->>'duration')::float8
+"""
+
+
+def sweep() -> int:
+    """Wake each run that is due; returns how many."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_DUE, [settings.SWEEP_SECONDS])
+        due = [str(row[0]) for row in cursor.fetchall()]
+        for run_id in due:
+            enqueue("runs.advance", run_id)
+    with connection.cursor() as cursor:
+        cursor.execute(_OVERDUE)
+        overdue = [row[0] for row in cursor.fetchall()]
+    for run_id in overdue:
+        halting.request_halt(run_id, "limit_exceeded:run.duration")
+    destroying.purge_due()
+    return len(due) + len(overdue)
