@@ -29,6 +29,18 @@ def foreign(text: object) -> SafeString:
 
 
 @register.filter
+def seconds(milliseconds: int) -> str:
+    """A table's column in seconds: the unit is in the head."""
+    return f"{milliseconds / 1000:,.2f}"
+
+
+@register.filter
+def milliseconds(value: float) -> str:
+    """A stretch of time given in milliseconds."""
+    return words.span(value / 1000)
+
+
+@register.filter
 def plural(number: int, noun: str) -> str:
     """``{{ n|plural:"task" }}``."""
     return words.plural(number, noun)

@@ -1,0 +1,79 @@
+"""Beside each class of what did not pass: what it means, and what mends it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runs.models import Run
+from runs.pages import words
+from runs.pages.table import Wanted
+
+MEANINGS = {
+    "wrong": "The answer could be read and was not the expected one. This is the model.",
+    "no_answer": "The model ended without an answer.",
+    "format_miss": "The answer is not in the form that the scorer reads.",
+    "truncated": "The answer was cut at the token limit; the model may never have got to answer.",
+    "refused": "The model, or its provider's filter, declined to answer.",
+    "scorer_exception": "The scorer raised an exception on this output. It counts as not passed.",
+    "invalid_score": "The scorer returned no number from 0 to 1. It counts as not passed.",
+    "judge_unparsed": "The judge's reply could not be read as a verdict.",
+    "scorer_timeout": "The scorer did not end in time. It counts as not passed.",
+    "provider_error": "The provider failed. This is not in the rate.",
+    "rate_limited": "The provider kept saying that there were too many calls. This is not in the rate.",
+    "timeout": "No answer came in time. This is not in the rate.",
+    "sandbox_dead": "The sandbox was lost. Not the model's doing; not in the rate.",
+    "worker_lost": "The worker was lost. Not the model's doing; not in the rate.",
+    "blocked_host": "The scorer wanted a host that it may not reach.",
+    "missing_secret": "There was no key for the provider.",
+    "judge_error": "The judge model failed. This is not in the rate.",
+    "budget": "A ceiling was reached before this task began.",
+    "halted": "The run was stopped before this task began.",
+}
+_AGAIN = {"errored": "--only-errored", "skipped": "--only-errored", "unscored": "--only-failed"}
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """One class: how many, what it means, where to see them, and the command that runs them again (or "")."""
+
+    outcome: str
+    error_class: str
+    count: int
+    meaning: str
+    link: str
+    command: str
+    price: str
+
+
+def of(run: Run, classes: Sequence[Mapping[str, Any]]) -> list[Remedy]:
+    """One remedy for each class of what did not pass, in the order given."""
+    ended = run.passed + run.failed + run.unscored + run.errored
+    each = run.cost_model / ended if ended else 0
+    return [_remedy(run, group, each) for group in classes]
+
+
+def _remedy(run: Run, group: Mapping[str, Any], each: float) -> Remedy:
+    name = group["error_class"] or ""
+    flag = _AGAIN.get(group["outcome"], "")
+    return Remedy(
+        outcome=group["outcome"],
+        error_class=name,
+        count=group["count"],
+        meaning=meaning(name),
+        link=Wanted().link(outcome=group["outcome"], error_class=name),
+        command=f"benchwright run --replay-from {run.id} {flag}" if flag else "",
+        price=_price(round(each * group["count"])),
+    )
+
+
+def meaning(name: str) -> str:
+    """What an error class means, in a sentence or two; "" for an unknown one."""
+    if name.startswith("resource_exhausted"):
+        return f"The sandbox ran out of {name.partition(':')[2] or 'a resource'}. This is not in the rate."
+    return MEANINGS.get(name, "")
+
+
+def _price(micro_cents: int) -> str:
+    if not micro_cents:
+        return "free"
+    return "under $0.01" if micro_cents < 1_000_000 else f"≈ {words.dollars(micro_cents)}"

@@ -1,0 +1,107 @@
+"""The page of one run, going or done, as plain values for its templates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kernel import clock
+from runs import queries
+from runs.models import Run
+from runs.pages import now, remedies, score, strip, table, words
+from runs.pages.event_words import halt_words
+from runs.states import TERMINAL
+
+
+def title(run: Run) -> str:
+    """``BFCL v4 on qwen/qwen3-32b``."""
+    benchmark = run.benchmark.name if run.benchmark else "A run"
+    return f"{benchmark} on {run.sut.get('model') or 'no model'}"
+
+
+def badges(run: Run) -> list[tuple[str, str]]:
+    """What must be said beside every figure of this run: (kind of badge, words)."""
+    provider = run.sut.get("provider")
+    found = [("", provider)] if provider in ("simulated", "local") else []
+    if run.unsandboxed:
+        found.append(("warn", "! unsandboxed"))
+    if run.completes:
+        found.append(("", "completion"))
+    if run.visibility == "public":
+        found.append(("good", "public"))
+    return found
+
+
+def going(run: Run) -> dict[str, Any]:
+    """The parts of a going run that change: what the page shows first and the socket sends again."""
+    seen = now.read(run)
+    summary = queries.live_summary(run) if run.trials > 1 else None
+    return {
+        "run": run,
+        "now": seen,
+        "flight": seen.flight[: now.FLIGHT_SHOWN],
+        "flight_more": len(seen.flight) - now.FLIGHT_SHOWN,
+        "score": score.of(run, summary),
+        "strip": strip.drawn(run, (cell.ordinal for cell in seen.flight)),
+        "cells_per_bar": strip.cells_per_bar(run),
+        "phases": now.phases(run),
+        "spend": now.spend(run),
+        "noun": noun(run),
+        "moment": clock.now(),
+        "elapsed": (clock.now() - (run.started_at or run.created_at)).total_seconds(),
+    }
+
+
+def noun(run: Run) -> str:
+    """What the denominator counts."""
+    return "task" if run.trials == 1 else "trial"
+
+
+def done(run: Run) -> dict[str, Any]:
+    """The parts of an ended run."""
+    summary = queries.summary(run)
+    classes = table.classes(run)
+    return {
+        "run": run,
+        "summary": summary,
+        "score": score.of(run, summary),
+        "strip": strip.drawn(run),
+        "cells_per_bar": strip.cells_per_bar(run),
+        "phases": now.phases(run),
+        "spend": now.spend(run),
+        "remedies": remedies.of(run, classes),
+        "not_passed": sum(group["count"] for group in classes),
+        "kinds": _kinds(summary),
+        "noun": noun(run),
+        "per_cell": round(run.cost_model / ended)
+        if (ended := run.passed + run.failed + run.unscored + run.errored)
+        else 0,
+        "price": words.dollars(run.cost_model) if run.cost_model else "",
+        "took": (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None,
+        "halted": halt_words(run.halt_reason) if run.status == "halted" else "",
+        "error": run.error or {},
+    }
+
+
+def _kinds(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """By kind of task, where there are several: the rate and its caliper."""
+    by_kind = summary.get("by_kind") or {}
+    if len(by_kind) < 2:
+        return []
+    return [{"kind": kind, "score": score.of_counts(counts)} for kind, counts in by_kind.items()]
+
+
+def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
+    """Everything the run page shows. ``params`` are the page's own: filters and sorting of the task table."""
+    parts = done(run) if run.status in TERMINAL else going(run)
+    wanted = table.Wanted.of(params)
+    return {
+        **parts,
+        "title": title(run),
+        "badges": badges(run),
+        "mine": mine,
+        "live": run.status not in TERMINAL,
+        "tasks": table.page(run, wanted),
+        "log": now.log(run),
+        "served": sorted((run.served or {}).items(), key=lambda pair: -pair[1])[:4],
+        "params": {name: value for name, value in (run.sut.get("params") or {}).items()},
+        "replay": f"benchwright run --replay-from {run.id} --model {run.sut.get('model')}@{run.sut.get('provider')}",
+    }

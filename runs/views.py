@@ -1,0 +1,83 @@
+"""The pages of runs. Anybody may read a public run; everything else is its owner's."""
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.models import User
+from accounts.principal import Principal
+from kernel.errors import DomainError
+from runs import halting, queries
+from runs.models import Run
+from runs.pages import list_page, run_page, task_page
+
+
+def viewer(user: object) -> Principal | None:
+    """Who looks at a page: the signed-in account, or nobody."""
+    return Principal(user, frozenset(), "") if isinstance(user, User) and user.is_active else None
+
+
+def _run(request: HttpRequest, run_id: UUID, *, write: bool = False) -> Run:
+    """The run if it may be seen; the 404 page otherwise, the same for unknown, foreign and destroyed ones."""
+    try:
+        return queries.run(viewer(request.user), run_id, write=write)
+    except DomainError as refused:
+        raise Http404 from refused
+
+
+def _mine(request: HttpRequest, run: Run) -> bool:
+    return request.user.is_authenticated and request.user.pk == run.owner_id
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    return redirect("runs")
+
+
+@never_cache
+@login_required
+@require_safe
+def runs(request: HttpRequest) -> HttpResponse:
+    """One's own runs, newest first."""
+    principal = viewer(request.user)
+    assert principal is not None
+    return render(request, "runs/list.html", list_page.page(principal, request.GET.dict()))
+
+
+@never_cache
+@require_safe
+def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """One run, going or done."""
+    found = _run(request, run_id)
+    context = run_page.page(found, request.GET.dict(), mine=_mine(request, found))
+    return render(request, "runs/live.html" if context["live"] else "runs/done.html", context)
+
+
+@never_cache
+@require_safe
+def task(request: HttpRequest, run_id: UUID, task_id: str) -> HttpResponse:
+    """One result with its payload."""
+    found = _run(request, run_id)
+    context = task_page.page(found, task_id, viewer=viewer(request.user), mine=_mine(request, found))
+    if context is None:
+        raise Http404
+    return render(request, "runs/task.html", context)
+
+
+@require_safe
+def report(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """The run page is the report until a run has one of its own."""
+    return redirect("run", run_id=run_id)
+
+
+@require_POST
+@login_required
+def halt(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Stop a run of one's own and keep its results."""
+    found = _run(request, run_id, write=True)
+    halting.request_halt(found.id, "user")
+    return HttpResponseRedirect(f"/runs/{found.id}")
