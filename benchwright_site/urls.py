@@ -9,4 +9,5 @@ urlpatterns = [
     path("v1/", api.urls),
     path("accounts/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),
+    path("", include("runs.urls")),
 ]
