@@ -50,7 +50,7 @@ class LaunchBody(Body):
     harness: Name | None = None
     compute: Name | None = None
     limits: dict[str, Any] | None = None
-    constraints: dict[str, Any] | None = Field(default=None, deprecated=True)
+    constraints: dict[str, Any] | None = Field(default=None, json_schema_extra={"deprecated": True})
     trials: int | None = Field(default=None, ge=1, le=100)
     concurrency: int | None = Field(default=None, ge=1, le=1000)
     phase_models: dict[str, ModelChoice] | None = None

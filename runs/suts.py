@@ -6,7 +6,8 @@ from typing import Any
 from accounts.principal import Principal
 from kernel import strict_json
 from kernel.errors import DomainError, invalid
-from runs import providers
+from runs import limits, providers
+from runs.providers import Provider
 from runs.schemas import Sut
 from secrets_vault import queries as vault
 
@@ -36,20 +37,35 @@ def bind(principal: Principal, asked: Sut) -> BoundSut:
         )
     if len(strict_json.dumps(asked.params)) > PARAMS_BYTES:
         raise invalid(["sut", "params"], f"sut.params may hold {PARAMS_BYTES} bytes")
-    provider = providers.known(asked.provider)
+    provider = _provider(asked.provider)
+    base_url = providers.base_url(provider.name)
+    if not base_url and provider.name != "simulated":
+        raise DomainError(
+            "not_available",
+            f"{provider.label} has no base URL here. The operator sets BW_PROVIDER_{provider.name.upper()}_BASE_URL.",
+            errors=[{"loc": ["sut", "provider"], "msg": "no base URL"}],
+        )
     sut = {
         "model": asked.model,
-        "provider": asked.provider,
-        "base_url": provider.base_url,
+        "provider": provider.name,
+        "base_url": base_url,
         "params": asked.params,
         "connection": None,
     }
     return BoundSut(sut, _key(principal, provider))
 
 
-def _key(principal: Principal, provider: providers.Provider) -> dict[str, Any]:
+def _provider(name: str) -> Provider:
+    if name not in providers.PROVIDERS:
+        near = limits.nearest(name, tuple(providers.names()))
+        raise invalid(["sut", "provider"], f"There is no provider {name!r}: {near}")
+    return providers.get(name)
+
+
+def _key(principal: Principal, provider: Provider) -> dict[str, Any]:
     """The account's secret for the provider's host, else nothing where the provider needs no key."""
-    rule = vault.rule_for_host(principal.account, provider.host)
+    host = providers.host(provider.name)
+    rule = None if provider.auth == "none" or not host else vault.rule_for_host(principal.account, host)
     if rule is not None:
         return {
             "kind": "secret",
@@ -57,14 +73,14 @@ def _key(principal: Principal, provider: providers.Provider) -> dict[str, Any]:
             "version": rule.secret.version,
             "inject_kind": rule.inject_kind,
             "inject_target": rule.inject_target,
-            "host": provider.host,
+            "host": host,
         }
     if not provider.needs_key:
         return {"kind": "none"}
     raise DomainError(
         "missing_secret",
-        f"You have no secret for {provider.host}, where {provider.name} is reached. Add one: POST /v1/secrets with "
-        f'rules [{{"host_pattern": "{provider.host}", "inject_kind": "bearer"}}], or '
-        f"`benchwright secrets add NAME KEY --rule {provider.host}:bearer:Authorization`.",
-        errors=[{"loc": ["sut", "provider"], "msg": f"no secret whose rule matches {provider.host}"}],
+        f"You have no secret for {host}, where {provider.label} is reached. Add one: POST /v1/secrets with "
+        f'rules [{{"host_pattern": "{host}", "inject_kind": "bearer"}}], or '
+        f"`benchwright secrets add NAME KEY --rule {host}:bearer:Authorization`.",
+        errors=[{"loc": ["sut", "provider"], "msg": f"no secret whose rule matches {host}"}],
     )

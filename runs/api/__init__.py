@@ -1,0 +1,9 @@
+"""/v1/runs: the doors of runs. They hold no rules: read the request, call one function, render."""
+
+from ninja import Router
+
+from runs.api import changes, following, listing, results
+
+router = Router(tags=["runs"])
+for part in (changes, listing, following, results):
+    router.add_router("", part.router)

@@ -1,0 +1,78 @@
+"""Launch, edit, halt, publish, destroy."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from ninja import Router
+
+from accounts.door import answer, created, principal, requires
+from accounts.idempotency import idempotent
+from runs import editing, launching, objects, queries, representation
+from runs.models import Run
+from runs.schemas import HaltBody, LaunchBody, PublishBody, RunPatch
+
+router = Router()
+
+# `constraints` is the older spelling of limits.run (RFC 9745 and RFC 8594).
+CONSTRAINTS_HEADERS = {
+    "Deprecation": "@1788998400",  # 2026-09-10
+    "Sunset": "Thu, 30 Sep 2027 00:00:00 GMT",
+    "Link": f'<{settings.PUBLIC_URL}/docs/guide#limits>; rel="deprecation"',
+}
+
+
+@router.post("/runs", auth=requires("runs:write"), response={201: Any})
+@idempotent
+def launch(request: HttpRequest, body: LaunchBody) -> HttpResponse:
+    """Launch a run: pinned (`benchmark`, with `subset` and `impl` where there are several) or `replay`."""
+    run = launching.launch(principal(request), body)
+    headers = {"Location": f"/v1/runs/{run.id}"}
+    if body.constraints is not None:
+        headers |= CONSTRAINTS_HEADERS
+    return created(objects.run_object(run, principal(request)), headers)
+
+
+@router.patch("/runs/{run_id}", auth=requires("runs:write"), response=Any)
+def update(request: HttpRequest, run_id: str, body: RunPatch) -> HttpResponse:
+    """Change visibility or metadata. With If-Match: only if nobody edited the run since (412)."""
+    viewer = principal(request)
+    changes = {name: value for name, value in body.changes().items() if value is not None}
+    if "metadata" in changes:
+        launching.checked_metadata(changes["metadata"])
+    with transaction.atomic():
+        run = queries.run(viewer, run_id, write=True)
+        Run.objects.select_for_update().get(id=run.id)
+        run.refresh_from_db()
+        representation.check_match(request, run, representation.etag(run, objects.run_object(run, viewer)))
+        editing.edit(run, changes)
+    return _shown(request, run)
+
+
+@router.delete("/runs/{run_id}", auth=requires("runs:write"), response={204: None})
+def destroy(request: HttpRequest, run_id: str) -> HttpResponse:
+    """Destroy a run and its results for good. A running one is stopped first. Afterwards it is 410 gone."""
+    editing.destroy(principal(request), run_id)
+    return HttpResponse(status=204)
+
+
+@router.post("/runs/{run_id}/halt", auth=requires("runs:write"), response=Any)
+def halt(request: HttpRequest, run_id: str, body: HaltBody | None = None) -> HttpResponse:
+    """Stop a run; it stays readable. A run that has ended stays as it is."""
+    return _shown(request, editing.halt(principal(request), run_id))
+
+
+@router.post("/runs/{run_id}/publish", auth=requires("runs:write"), response=Any)
+def publish(request: HttpRequest, run_id: str, body: PublishBody | None = None) -> HttpResponse:
+    """Make a run public (or private again)."""
+    run = queries.run(principal(request), run_id, write=True)
+    visibility = body.visibility if body is not None else "public"
+    if run.visibility != visibility:
+        editing.edit(run, {"visibility": visibility})
+    return _shown(request, run)
+
+
+def _shown(request: HttpRequest, run: Run) -> HttpResponse:
+    found = objects.run_object(run, principal(request))
+    return answer(found, headers={"ETag": representation.etag(run, found)})

@@ -1,0 +1,114 @@
+"""One task of a run in full: what went in, what was expected, what came out, and the model calls between."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from accounts.principal import Principal
+from kernel import strict_json
+from kernel.clock import stamp
+from kernel.errors import DomainError
+from kernel.money import shown
+from registry.models import Task
+from runs.call_bodies import unpack
+from runs.models import ModelCall, Output, Run, TaskResult
+from runs.objects import task_row
+
+BODY_BYTES = 256 << 10  # of one request or response; a longer one is cut
+
+
+def result(run: Run, result_id: str) -> TaskResult:
+    """One result of this run. Raises not_found, also for a result of another run."""
+    found = TaskResult.objects.filter(run=run, id=result_id).first() if "\x00" not in result_id else None
+    if found is None:
+        raise DomainError("not_found", "This run has no such task result.")
+    return found
+
+
+def payload(run: Run, row: TaskResult, viewer: Principal | None) -> dict[str, Any]:
+    """The slim row, and input, expected, output, explanation, metrics, calls[].
+
+    The expected answer, the scorer's explanation and its metrics are hidden from those who may not see answers.
+    """
+    source = _source(run, row)
+    answers = may_see_answers(run, viewer)
+    return {
+        **task_row(row),
+        "run": str(run.id),
+        "input": source.get("input", {k: v for k, v in source.items() if k not in ("task_id", "expected")}),
+        "expected": source.get("expected") if answers else None,
+        "expected_hidden": not answers,
+        "output": _output(run, row),
+        "explanation": row.explanation if answers else None,
+        "metrics": row.metrics if answers else None,
+        "calls": [call_object(call) for call in _calls(run, row)],
+    }
+
+
+def may_see_answers(run: Run, viewer: Principal | None) -> bool:
+    """Nobody without a token; else the subset's owner always, others where its answers are open."""
+    if viewer is None or run.subset is None:
+        return False
+    owner = run.benchmark is not None and run.benchmark.owner_id == viewer.account.pk
+    return owner or run.subset.answers == "open"
+
+
+def _source(run: Run, row: TaskResult) -> dict[str, Any]:
+    """The uploaded row; plain JSON as it was sent."""
+    text = Task.objects.filter(subset=run.subset_id, position=row.position).values_list("row", flat=True).first()
+    found = json.loads(text) if text is not None else {}
+    return found if isinstance(found, dict) else {"input": found}
+
+
+def _output(run: Run, row: TaskResult) -> Any:
+    """What solve returned in the attempt that counted; None where it ended without."""
+    stored = Output.objects.filter(run=run, ordinal=row.ordinal, attempt=row.attempt)
+    text = stored.values_list("output", flat=True).first()
+    return None if text is None else strict_json.clean(json.loads(text))
+
+
+def _calls(run: Run, row: TaskResult) -> Iterable[ModelCall]:
+    return ModelCall.objects.filter(run=run, ordinal=row.ordinal).order_by("id")[:200]
+
+
+def call_object(call: ModelCall) -> dict[str, Any]:
+    """One model call of the cell, as the gateway wrote it down."""
+    return {
+        "object": "model_call",
+        "attempt": call.attempt,
+        "occurrence": call.occurrence,
+        "status": call.status,
+        "http_status": call.http_status,
+        "request": _body(call.request),
+        "response": _body(call.response),
+        "streamed": call.streamed,
+        "model_served": call.model_served,
+        "upstream": call.upstream,
+        "finish_reason": call.finish_reason,
+        "tokens_in": call.tokens_in,
+        "tokens_out": call.tokens_out,
+        "tokens_reasoning": call.tokens_reasoning,
+        "tokens_cached": call.tokens_cached,
+        "cost": None if call.cost is None else shown(call.cost),
+        "priced_by": call.priced_by,
+        "tries": call.tries,
+        "waited_ms": call.waited_ms,
+        "latency_ms": call.latency_ms,
+        "error_class": call.error_class,
+        "created_at": stamp(call.created_at),
+        "settled_at": stamp(call.settled_at),
+    }
+
+
+def _body(stored: bytes | memoryview | None) -> Any:
+    """JSON where it is JSON, else text; None where there is none. Cut where it is long."""
+    if stored is None:
+        return None
+    raw = unpack(stored)
+    text = strict_json.clean_text(raw[:BODY_BYTES].decode("utf-8", "replace"))
+    if len(raw) > BODY_BYTES:
+        return f"{text}… ({len(raw)} bytes in all)"
+    try:
+        return strict_json.clean(json.loads(text))
+    except ValueError:
+        return text
