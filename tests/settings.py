@@ -6,6 +6,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from scripts.place import runtime
+
 if not os.environ.get("BENCHWRIGHT_DATA"):
     folder = Path(tempfile.mkdtemp(prefix="bwt-", dir="/var/tmp" if Path("/var/tmp").is_dir() else None))
     folder.chmod(0o755)
@@ -15,6 +17,8 @@ if not os.environ.get("DATABASE_URL"):
     sockets = Path(os.environ["BENCHWRIGHT_DATA"]) / "run" / "db"
     os.environ["DATABASE_URL"] = f"postgresql://postgres:@/postgres?host={sockets}"
     os.environ["BENCHWRIGHT_TEST_CLUSTER"] = "1"
+if not os.environ.get("BENCHWRIGHT_RUNTIME_DIR"):
+    os.environ["BENCHWRIGHT_RUNTIME_DIR"] = str(runtime())  # made by `make install`, shared by all sessions
 
 from benchwright_site.settings import *  # noqa: F403
 
