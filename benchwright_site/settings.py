@@ -59,7 +59,6 @@ CACHES = {
 
 # --- Rooms ---
 INSTALLED_APPS = [
-    "daphne",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -35,10 +35,8 @@ def step(command: list[str]) -> str:
 
 def main() -> int:
     failed = 0
-    for name, check in {
-        "locks": locks,
-        **{name: (lambda c=command: step(c)) for name, command in STEPS.items()},
-    }.items():
+    checks = {"locks": locks} | {name: partial(step, command) for name, command in STEPS.items()}
+    for name, check in checks.items():
         began = time.monotonic()
         trouble = check()
         failed += bool(trouble)

@@ -20,11 +20,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("email")
         text = f"comma-separated, or all (default: a notebook's). Known: {', '.join(SCOPES)}"
-        parser.add_argument(
-            "--scopes",
-            default=",".join(STARTER),
-            help=f"comma-separated, or all (default: a notebook's). Known: {known}",
-        )
+        parser.add_argument("--scopes", default=",".join(STARTER), help=text)
         parser.add_argument("--name", default="shell", help="what to call it (default: shell)")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -35,7 +31,7 @@ class Command(BaseCommand):
                 user = User.objects.filter(email=options["email"].strip().lower()).first()
                 if user is None:
                     raise CommandError(f"There is no account for {options['email']}. Make it with create_user.")
-                _, text = mint(BrowserSession(user), options["name"], [scope for scope in asked if scope])
+                _, plaintext = mint(BrowserSession(user), options["name"], [scope for scope in asked if scope])
         except (DomainError, RuntimeError) as trouble:
             raise CommandError(getattr(trouble, "detail", str(trouble))) from None
-        self.stdout.write(text)
+        self.stdout.write(plaintext)
