@@ -1,0 +1,6 @@
+"""Graders: scorers written as data. ``compile_grader`` turns one into the text of a task_impl.py."""
+
+from registry.graders.compiling import compile_grader
+from registry.graders.schema import validate_grader
+
+__all__ = ["compile_grader", "validate_grader"]

@@ -1,0 +1,211 @@
+"""choice: the answer names the right one (or all the right ones) of the task's choices."""
+
+import re
+
+from registry.graders.kit.common import (
+    GRADER,
+    answer_text,
+    extracted_from,
+    has_words,
+    missed,
+    parsed,
+    verdict,
+    wanted,
+    wrong,
+)
+from registry.graders.kit.prompting import choice_texts, letter
+
+# --- kit ---
+
+WRAP = r"[\s*_`\"'“‘(\[{$:\\]*(?:\\?(?:text|textbf|mathrm|mathbf|boxed)\s*\{)*[(\[{]*"
+SAYS = re.compile(r"(?:answer|choice|option)s?\b[\s*_`]*(?:is|are|=|:|would be|should be)*[\s*_`]*:?", re.IGNORECASE)
+MORE = re.compile(r"[\s*_`\"')\]}]*(?:,|/|&|\band\b|\bor\b)\s*[*_`\"'(\[]*([A-Z])(?![\w'’])")
+WHOLE = re.compile(r"[\s*_`\"'“‘(\[{$\\]*([A-Za-z])[\s*_`\"'”’)\]}$.:]*")
+LINE = re.compile(
+    r"[\s*_`\"'(\[>#-]*([A-Z])[*_`\"']*[).:\]](?:[\s*_]|$)|[\s*_`\"'(\[]*([A-Z])[\s*_`\"')\].]*$", re.MULTILINE
+)
+ROUND = re.compile(r"[(\[]\s*\**([A-Z])\**\s*[)\]]|\*\*\s*\(?([A-Z])\)?[.:]?\s*\*\*|\\boxed\s*\{\s*\(?([A-Z])\)?\s*\}")
+BARE = re.compile(r"(?<![\w'’-])([A-Z])(?![\w'’-])")
+SEVERAL = re.compile(r"[\s*_`\"'()\[\]{}.,;/&$:]*(?:(?:[A-Za-z]|and|or)(?![\w'’])[\s*_`\"'()\[\]{}.,;/&$:]*)+")
+
+
+def expected_of(row):
+    """What ``score`` is given: the expected answer and the choices, since it never sees the input."""
+    return {"answer": row.get("expected"), "choices": choice_texts(row["input"])}
+
+
+def grade(output, expected):
+    given = expected if isinstance(expected, dict) else {}
+    texts = [one for one in given.get("choices") or [] if isinstance(one, str)]
+    goal = goals(given.get("answer"), texts)
+    text = answer_text(output)
+    if not text:
+        return missed(text, "")
+    piece = extracted_from(text)
+    got = None if piece is None else picked(piece, texts)
+    if got is None:
+        return missed(text, f"No choice from A to {letter(max(len(texts), 1) - 1)} can be read from the output.")
+    named = ", ".join(letter(at) for at in sorted(got))
+    if goal and got == goal:
+        return verdict(1, "The choice is right.", extracted=named)
+    right = ", ".join(letter(at) for at in sorted(goal)) or "nothing readable"
+    explanation = f"Expected {right}, got {named}."
+    if GRADER["multiple"] and GRADER["partial"] and got & goal:
+        return verdict(len(got & goal) / len(got | goal), explanation, "wrong", named)
+    return wrong(text, explanation, named)
+
+
+def goals(answer, texts):
+    """The positions of the right choices; empty where the expected answer names none of them."""
+    value = wanted(answer)
+    found = {position(one, texts) for one in (value if isinstance(value, list) else [value])}
+    return frozenset() if None in found else frozenset(found)
+
+
+def position(value, texts):
+    """Where a choice stands, named by its letter, its index (from 0) or its text; None where it is none of them."""
+    form = GRADER["answer"]
+    count = len(texts)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if form in ("auto", "index") and 0 <= value < count else None
+    if not isinstance(value, str):
+        return None
+    bare = value.strip()
+    if form in ("auto", "letter"):
+        match = WHOLE.fullmatch(bare)
+        if match and ord(match.group(1).upper()) - ord("A") < count:
+            return ord(match.group(1).upper()) - ord("A")
+    if form == "index" or (form == "auto" and bare not in [one.strip() for one in texts]):
+        return int(bare) if bare.isascii() and bare.isdigit() and len(bare) < 4 and int(bare) < count else None
+    if form in ("auto", "text"):
+        same = [at for at, one in enumerate(texts) if one.strip().casefold() == bare.casefold()]
+        return same[0] if same else None
+    return None
+
+
+def picked(text, texts):
+    """The positions that the output picks, or None."""
+    return several(text, texts) if GRADER["multiple"] else single(text, texts)
+
+
+def single(text, texts):
+    for read in (from_json, from_whole, from_text, from_marker, from_lines, from_round, from_bare, from_named):
+        at = read(text, texts)
+        if at == "unclear":
+            return None
+        if at is not None:
+            return frozenset([at])
+    return None
+
+
+def index_of(sign, texts):
+    """The position of a letter among the choices, or None beyond their end."""
+    at = ord(sign.upper()) - ord("A")
+    return at if 0 <= at < len(texts) else None
+
+
+def from_json(text, texts):
+    ok, value = parsed(text.strip().removeprefix("```json").removeprefix("```").removesuffix("```"))
+    if not ok or not isinstance(value, dict):
+        return None
+    for key in ("answer", "choice", "letter", "option", "final_answer"):
+        if key in value:
+            return position(value[key], texts)
+    return None
+
+
+def from_whole(text, texts):
+    """The whole output is one letter, with or without dressing."""
+    match = WHOLE.fullmatch(text)
+    return index_of(match.group(1), texts) if match else None
+
+
+def from_text(text, texts):
+    """The whole output is one choice's text."""
+    bare = text.strip(" \t\r\n.\"'*_`").casefold()
+    same = [at for at, one in enumerate(texts) if one.strip(" \t\r\n.\"'*_`").casefold() == bare != ""]
+    return same[0] if len(same) == 1 else None
+
+
+def from_marker(text, texts):
+    """The letter behind the last "answer is", "Answer:" and the like."""
+    for marker in reversed(list(SAYS.finditer(text))):
+        match = re.compile(WRAP + r"([A-Za-z])(?![\w'’])").match(text, marker.end())
+        if match is None:
+            continue
+        sign, rest = match.group(1), text[match.end() :]
+        if sign.islower() and not re.match(r"[\s*_`\"')\]}.]*(?:\n|$)", rest):
+            continue  # an article or a word, not a letter
+        at = index_of(sign, texts)
+        if at is None:
+            continue
+        more = MORE.match(rest)
+        if more and index_of(more.group(1), texts) not in (None, at):
+            return "unclear"
+        return at
+    return None
+
+
+def from_lines(text, texts):
+    """A line that starts with a letter and a bracket or dot, if all such lines name the same one."""
+    found = {index_of(match.group(1) or match.group(2), texts) for match in LINE.finditer(text)} - {None}
+    if len(found) == 1:
+        return found.pop()
+    last = text.strip().splitlines()[-1:]
+    match = WHOLE.fullmatch(last[0]) if last else None
+    return index_of(match.group(1), texts) if match and match.group(1).isupper() else None
+
+
+def from_round(text, texts):
+    """The last letter in brackets, bold type or a box."""
+    found = [index_of(one.group(1) or one.group(2) or one.group(3), texts) for one in ROUND.finditer(text)]
+    found = [at for at in found if at is not None]
+    return found[-1] if found else None
+
+
+def from_bare(text, texts):
+    """The last capital letter that stands alone; A and I only where they can't be words."""
+    for match in reversed(list(BARE.finditer(text))):
+        sign, at = match.group(1), index_of(match.group(1), texts)
+        if at is None or (sign in "AI" and re.match(r"\s+[a-z]", text[match.end() :])):
+            continue
+        return at
+    return None
+
+
+def from_named(text, texts):
+    """The one choice whose text stands in the output."""
+    folded = text.casefold()
+    found = [at for at, one in enumerate(texts) if one.strip() and has_words(folded, one.strip().casefold())]
+    longest = [at for at in found if not any(texts[at].casefold() in texts[o].casefold() for o in found if o != at)]
+    return longest[0] if len(longest) == 1 else None
+
+
+def several(text, texts):
+    ok, value = parsed(text.strip().removeprefix("```json").removeprefix("```").removesuffix("```"))
+    if ok and isinstance(value, dict):
+        value = next((value[key] for key in ("answers", "answer", "choices", "letters") if key in value), None)
+    if ok and isinstance(value, list):
+        found = {position(one, texts) for one in value}
+        return None if None in found or not found else frozenset(found)
+    piece = answer_line(text)
+    if piece is None:
+        at = single(text, texts)
+        return at
+    found = {index_of(sign, texts) for sign in re.findall(r"(?<![\w'’])([A-Za-z])(?![\w'’])", piece)}
+    if not found:
+        found = {index_of(sign, texts) for sign in piece if sign.isalpha()}
+    return None if None in found or not found else frozenset(found)
+
+
+def answer_line(text):
+    """The stretch of the output that lists the letters, or None."""
+    for marker in reversed(list(SAYS.finditer(text))):
+        match = SEVERAL.match(text[marker.end() :].strip().split("\n", 1)[0])
+        if match and re.search(r"(?<![\w'’])[A-Z](?![\w'’])", match.group(0)):
+            return match.group(0)
+    whole = SEVERAL.fullmatch(text)
+    if whole:
+        return text
+    packed = text.strip(" \t\r\n.\"'*_`")
+    return packed if packed.isascii() and packed.isupper() and packed.isalpha() and len(packed) <= 26 else None

@@ -1,0 +1,204 @@
+"""Parts that every grader shares. A compiled grader is these files' text, joined: standard library only."""
+
+import json
+import re
+import unicodedata
+from decimal import Decimal, DecimalException
+
+GRADER: dict = {}  # the grader with its defaults; each compiled file carries its own
+
+# --- kit ---
+
+SHOWN = 200
+LONGEST = 200_000  # characters of an output that are read: its end counts, since answers come last
+CLOSING = re.compile(r"</(?:think|thinking|reasoning|thought)>|\[/THINK\]", re.IGNORECASE)
+OPENING = re.compile(r"\s*(?:<(?:think|thinking|reasoning|thought)>|\[THINK\])", re.IGNORECASE)
+BLOCK = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]", re.IGNORECASE | re.DOTALL)
+FINAL_CHANNEL = re.compile(r"<\|channel\|>final<\|message\|>")
+REFUSAL = re.compile(
+    r"\W*(?:i[’']?m (?:very |so )?sorry|i am sorry|sorry,|my apologies|i apologi[sz]e|as an ai\b|unfortunately,? i "
+    r"|i (?:can(?:not|[’']t| not)|won[’']t|will not|must decline|am (?:unable|not able)|[’']m (?:unable|not able))"
+    r"|i[’']m (?:unable|not able))",
+    re.IGNORECASE,
+)
+EDGES = " \t\r\n\"'`*_.,;:!?“”‘’«»()[]{}<>。，"
+
+
+def verdict(score, explanation, reason=None, extracted=None):
+    """What ``score`` returns. ``reason``: why it did not pass (wrong, no_answer, format_miss, refused)."""
+    metrics = {}
+    if reason is not None:
+        metrics["class"] = reason
+    if extracted is not None:
+        metrics["extracted"] = shown(extracted)
+    return {"score": float(score), "explanation": explanation, "metrics": metrics}
+
+
+def shown(value):
+    """A short piece of any value, for people."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def parsed(text):
+    """(True, value) where ``text`` is JSON, else (False, None)."""
+    try:
+        return True, json.loads(text)
+    except (ValueError, RecursionError):
+        return False, None
+
+
+def text_of(output):
+    """An output as text: text as it is, nothing as nothing, any other JSON as written."""
+    if output is None:
+        return ""
+    if isinstance(output, str):
+        return output[-LONGEST:]
+    try:
+        return json.dumps(output, ensure_ascii=False)[-LONGEST:]
+    except (ValueError, RecursionError):
+        return ""
+
+
+def answer_text(output):
+    """The output without the model's reasoning: what stands after it, else what stands around it."""
+    text = text_of(output)
+    if not GRADER["strip_reasoning"]:
+        return text.strip()
+    final = FINAL_CHANNEL.split(text)
+    if len(final) > 1:
+        return re.split(r"<\|\w+\|>", final[-1])[0].strip()
+    after = CLOSING.split(text)
+    if len(after) > 1:
+        return after[-1].strip() or CLOSING.sub("", BLOCK.sub("", text)).strip()
+    if OPENING.match(text):
+        return ""  # it never stopped thinking
+    return text.strip()
+
+
+def missed(text, why):
+    """The verdict where no answer could be read from ``text``."""
+    if not text:
+        return verdict(0, "The output is empty.", "no_answer")
+    if REFUSAL.match(text):
+        return verdict(0, "The model refused.", "refused", text)
+    return verdict(0, why, "format_miss", text)
+
+
+def wrong(text, explanation, extracted):
+    """The verdict where the answer read from ``text`` is not a right one."""
+    if REFUSAL.match(text):
+        return verdict(0, "The model refused.", "refused", text)
+    return verdict(0, explanation, "wrong", extracted)
+
+
+def at_path(value, path):
+    """The value at a dotted path; KeyError where a step is missing."""
+    for step in path.split("."):
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdigit() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            raise KeyError(path)
+    return value
+
+
+def wanted(expected):
+    """The expected value itself: at the grader's ``expected_field``, else ``value`` of {kind, value}."""
+    field = GRADER.get("expected_field")
+    if field is not None:
+        try:
+            return at_path(expected, field)
+        except KeyError:
+            return None
+    if isinstance(expected, dict) and "value" in expected and set(expected) <= {"kind", "value"}:
+        return expected["value"]
+    return expected
+
+
+def alternatives(expected):
+    """The acceptable answers as texts."""
+    value = wanted(expected)
+    found = []
+    for one in value if isinstance(value, list) else [value]:
+        if one is not None:
+            found.append(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False))
+    return found
+
+
+def extracted_from(text):
+    """The part of the answer that the grader's ``extract`` names; None where it is not there."""
+    how = GRADER.get("extract")
+    if how is None:
+        return text
+    piece = after_marker(text, how) if "after" in how else by_pattern(text, how)
+    if piece is None and how["otherwise"] == "whole":
+        return text
+    return piece
+
+
+def after_marker(text, how):
+    marker = how["after"].casefold()
+    folded = text.casefold()
+    at = folded.rfind(marker) if how["which"] == "last" else folded.find(marker)
+    if at < 0:
+        return None
+    # Case folding may change lengths; then the marker is looked for as written.
+    if len(folded) != len(text):
+        at = text.rfind(how["after"]) if how["which"] == "last" else text.find(how["after"])
+        if at < 0:
+            return None
+    lines = text[at + len(how["after"]) :].strip().splitlines()
+    return lines[0].strip() if lines else None
+
+
+def by_pattern(text, how):
+    places = re.finditer(how["pattern"], text)
+    found = next(places, None)
+    if found is None:
+        return None
+    if how["which"] == "last":
+        for later in places:
+            found = later
+    group = how.get("group")
+    if group is None:
+        group = 1 if found.re.groups else 0
+    return found.group(group)
+
+
+def normal(text):
+    """Text as the grader compares it."""
+    how = GRADER["normalise"]
+    text = unicodedata.normalize("NFC", text)
+    if how["ignore_punctuation"]:
+        text = "".join(" " if unicodedata.category(sign)[0] == "P" else sign for sign in text)
+    if how["trim_punctuation"]:
+        text = text.strip(EDGES)
+    if how["ignore_whitespace"]:
+        text = " ".join(text.split())
+    return text.casefold() if how["ignore_case"] else text
+
+
+def same_text(got, want):
+    """Whether two texts are the same to the grader. What normalising would erase is compared as it is."""
+    left, right = normal(got), normal(want)
+    return left == right if right else got.strip() == want.strip() != ""
+
+
+def has_words(text, piece):
+    """Whether ``piece`` stands in ``text`` as whole words."""
+    if not piece:
+        return False
+    start = r"(?<!\w)" if re.match(r"\w", piece) else ""
+    end = r"(?!\w)" if re.search(r"\w\Z", piece) else ""
+    return re.search(start + re.escape(piece) + end, text) is not None
+
+
+def as_decimal(text):
+    """A finite Decimal, or None."""
+    try:
+        number = Decimal(text)
+    except (DecimalException, ValueError):
+        return None
+    return number if number.is_finite() else None

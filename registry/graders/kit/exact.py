@@ -1,0 +1,33 @@
+"""exact: the answer equals one of the expected texts."""
+
+from registry.graders.kit.common import (
+    alternatives,
+    answer_text,
+    extracted_from,
+    has_words,
+    missed,
+    normal,
+    same_text,
+    shown,
+    verdict,
+    wrong,
+)
+
+# --- kit ---
+
+
+def grade(output, expected):
+    text = answer_text(output)
+    if not text:
+        return missed(text, "")
+    want = alternatives(expected)
+    got = extracted_from(text)
+    if got is None:
+        return missed(text, "The output does not have the form that the grader reads.")
+    for one in want:
+        if same_text(got, one):
+            return verdict(1, "The answer is right.", extracted=got)
+    named = shown(" or ".join(want))
+    if any(has_words(normal(got), normal(one)) for one in want):
+        return verdict(0, f"The output holds the answer {named}, but not alone.", "format_miss", got)
+    return wrong(text, f"Expected {named}, got {shown(got)}.", got)
