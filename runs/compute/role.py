@@ -1,0 +1,278 @@
+"""One role's process as the worker sees it: frames out, frames in, and one report of its death."""
+
+import asyncio
+import os
+import secrets
+import socket
+import subprocess
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from runs.compute import messages as wire
+from runs.compute.base import ComputeFault, Death, Message, RoleDead, RolesSpec, ScorerFault
+from runs.compute.captured import Captured
+
+READ = 1 << 18
+GRACE = 0.05  # seconds between the end of the channel and the end of the process, so that its status can be told
+START_SECONDS = 30.0
+
+
+class RoleProcess:
+    """A Role over a socket pair. Made and used inside one running event loop."""
+
+    def __init__(self, name: str, start: Callable[[int, int, int], "subprocess.Popen[bytes]"]) -> None:
+        """``start(channel_fd, stdout_fd, stderr_fd)`` starts the process; the descriptors are the child's."""
+        self.name = name
+        self.loop = asyncio.get_running_loop()
+        self.nonce = secrets.token_hex(16)
+        self.listener: socket.socket | None = None
+        self.dead: Death | None = None
+        self.ready: asyncio.Future[Message] = self.loop.create_future()
+        self.gone: asyncio.Future[None] = self.loop.create_future()
+        self._on_messages: Callable[[list[Message]], None] | None = None
+        self._on_death: Callable[[Death], None] | None = None
+        self._early: list[Message] = []
+        self._inbox = bytearray()
+        self._outbox: deque[memoryview] = deque()
+        self._queued = 0
+        self._reason: tuple[str, str] | None = None
+        self._begin(start)
+
+    # --- Starting -----------------------------------------------------------------------------------------------
+
+    def _begin(self, start: Callable[[int, int, int], "subprocess.Popen[bytes]"]) -> None:
+        self.socket, theirs = socket.socketpair()
+        out, out_theirs = os.pipe()
+        err, err_theirs = os.pipe()
+        try:
+            self.process = start(theirs.fileno(), out_theirs, err_theirs)
+        except BaseException:
+            self.socket.close()
+            os.close(out)
+            os.close(err)
+            raise
+        finally:
+            theirs.close()
+            os.close(out_theirs)
+            os.close(err_theirs)
+        self.socket.setblocking(False)
+        self.stdout, self.stderr = Captured(out), Captured(err)
+        self.pidfd = os.pidfd_open(self.process.pid)
+        self.loop.add_reader(self.pidfd, self._exited)
+        self.loop.add_reader(self.socket, self._readable)
+
+    async def load(self, spec: RolesSpec, start: Message) -> None:
+        """Send the start message and wait until the code is loaded. Raises ScorerFault or ComputeFault."""
+        self.send([{**start, "nonce": self.nonce, "role": self.name, "code": spec.code}])
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                answer = await self.ready
+        except TimeoutError:
+            self.kill("killed", "it did not become ready")
+            raise ComputeFault(f"The {self.name} sandbox did not become ready in {START_SECONDS:.0f} s.") from None
+        if answer["op"] == "broken":
+            self.kill("killed", "its code could not be loaded")
+            raise ScorerFault(self.name, wire.error_of(answer.get("error")))
+
+    # --- The agreed interface -----------------------------------------------------------------------------------
+
+    @property
+    def on_messages(self) -> Callable[[list[Message]], None] | None:
+        return self._on_messages
+
+    @on_messages.setter
+    def on_messages(self, callback: Callable[[list[Message]], None] | None) -> None:
+        self._on_messages = callback
+        if callback and self._early:
+            early, self._early = self._early, []
+            self.loop.call_soon(callback, early)
+
+    @property
+    def on_death(self) -> Callable[[Death], None] | None:
+        return self._on_death
+
+    @on_death.setter
+    def on_death(self, callback: Callable[[Death], None] | None) -> None:
+        self._on_death = callback
+        if callback and self.dead:
+            self.loop.call_soon(callback, self.dead)
+
+    @property
+    def pending_bytes(self) -> int:
+        return self._queued
+
+    def send(self, messages: Sequence[Message]) -> None:
+        if self.dead or self._reason:
+            raise RoleDead(self.name)
+        was_empty = not self._outbox
+        for frame in wire.pack(self.nonce, messages):
+            self._outbox.append(memoryview(frame))
+            self._queued += len(frame)
+        if was_empty and self._outbox:
+            self._write()
+
+    def kill(self, reason: str = "killed", detail: str = "") -> None:
+        if self.dead:
+            return
+        if self._reason is None:
+            self._reason = (reason, detail)
+        self.process.kill()
+
+    async def closed(self) -> None:
+        """Kill it if need be and wait until nothing of its process tree is left."""
+        self.kill()
+        await self.gone
+        async with asyncio.timeout(5):
+            await asyncio.gather(self.stdout.ended, self.stderr.ended)
+        if self.listener:
+            self.listener.close()
+
+    # --- Frames -------------------------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        while self._outbox:
+            try:
+                sent = self.socket.send(self._outbox[0])
+            except BlockingIOError:
+                self.loop.add_writer(self.socket, self._write)
+                return
+            except OSError:
+                self._outbox.clear()
+                break  # its end is told by the reader
+            self._queued -= sent
+            if sent == len(self._outbox[0]):
+                self._outbox.popleft()
+            else:
+                self._outbox[0] = self._outbox[0][sent:]
+        if self.socket.fileno() >= 0:
+            self.loop.remove_writer(self.socket)
+
+    def _readable(self) -> None:
+        try:
+            data = self._receive()
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._end_of_channel()
+            return
+        self._inbox += data
+        try:
+            self._take_frames()
+        except wire.BadFrame as error:
+            self.loop.remove_reader(self.socket)
+            self.kill("protocol", str(error))
+
+    def _receive(self) -> bytes:
+        if self.name != "solve" or self.listener is not None:
+            return self.socket.recv(READ)  # descriptors that come along here are dropped by the kernel
+        data, fds, _, _ = socket.recv_fds(self.socket, READ, 4)
+        if fds:
+            self.listener = _listener(fds)
+        return data
+
+    def _take_frames(self) -> None:
+        at, taken = 0, []
+        while len(self._inbox) - at >= 4:
+            size = wire.LENGTH.unpack_from(self._inbox, at)[0]
+            if size > wire.FRAME_CAP:
+                raise wire.BadFrame(f"a frame of {size} bytes")
+            if len(self._inbox) - at - 4 < size:
+                break
+            taken += wire.unpack(bytes(self._inbox[at + 4 : at + 4 + size]), self.nonce)
+            at += 4 + size
+        del self._inbox[:at]
+        if taken:
+            self._deliver(taken)
+
+    def _deliver(self, taken: list[Message]) -> None:
+        if not self.ready.done():
+            taken = self._opening(taken)
+        admitted = [wire.admit(self.name, message) for message in taken]
+        if self._reason is not None or not admitted:
+            return
+        if self._on_messages:
+            self._on_messages(admitted)
+        else:
+            self._early += admitted
+
+    def _opening(self, taken: list[Message]) -> list[Message]:
+        for at, message in enumerate(taken):
+            if message.get("op") in {"ready", "broken"}:
+                self.ready.set_result(message)
+                return taken[at + 1 :]
+            if message.get("op") != "listening" or self.listener is None:
+                raise wire.BadFrame("not an opening message")
+        return []
+
+    # --- The end ------------------------------------------------------------------------------------------------
+
+    def _end_of_channel(self) -> None:
+        self.loop.remove_reader(self.socket)
+        self.loop.call_later(GRACE, self.process.kill)
+
+    def _exited(self) -> None:
+        status = self.process.poll()
+        if status is None:
+            return
+        self.loop.remove_reader(self.pidfd)
+        os.close(self.pidfd)
+        if self._reason is None:
+            self._read_rest()
+        self._close_channel()
+        self.stderr.drain()
+        reason, detail = self._reason or ("exited", _how(status))
+        self._reason = (reason, detail)
+        self.dead = Death(self.name, reason, detail, self.stderr.tail_text())
+        if not self.ready.done():
+            said = self.dead.stderr_tail.strip()[-500:]
+            self.ready.set_exception(ComputeFault(f"The {self.name} sandbox ended at its start ({detail}). {said}"))
+            self.ready.exception()  # told to whoever waits; nobody may
+        self.gone.set_result(None)
+        if self._on_death:
+            self._on_death(self.dead)
+
+    def _read_rest(self) -> None:
+        """Frames that were sent before the end still count."""
+        for _ in range(1024):
+            before = len(self._inbox)
+            try:
+                data = self.socket.recv(READ)
+                self._inbox += data
+                self._take_frames()
+            except (OSError, wire.BadFrame):
+                return
+            if not data and len(self._inbox) == before:
+                return
+
+    def _close_channel(self) -> None:
+        self.loop.remove_reader(self.socket)
+        self.loop.remove_writer(self.socket)
+        self.socket.close()
+        self._outbox.clear()
+        self._queued = 0
+
+
+def _listener(fds: list[int]) -> socket.socket:
+    """The one descriptor that may come: a listening TCP socket on the role's own loopback."""
+    kept = socket.socket(fileno=fds[0])
+    for extra in fds[1:]:
+        os.close(extra)
+    good = (
+        kept.family == socket.AF_INET
+        and kept.type == socket.SOCK_STREAM
+        and kept.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    )
+    if len(fds) != 1 or not good:
+        kept.close()
+        raise wire.BadFrame("not a listening socket")
+    kept.setblocking(False)
+    return kept
+
+
+def _how(status: int) -> str:
+    """A process's end in words; bubblewrap tells its child's signal as 128 + n."""
+    if status < 0:
+        return f"signal {-status}"
+    return f"signal {status - 128}" if status > 128 else f"exit status {status}"

@@ -1,0 +1,74 @@
+"""What a task_impl.py imports: the base class of scorers, and the quick way to ask the model.
+
+    from bench_task import BenchTask, chat, chat_sync
+
+A file defines one subclass of ``BenchTask`` with ``extract``, ``solve`` and ``score``. Beside the standard
+library, ``requests``, ``httpx`` and ``openai`` can be imported.
+"""
+
+
+class ChatError(Exception):
+    """The gateway did not answer with 200. ``status``: HTTP status, 0 when there was no answer; ``body``: text."""
+
+    def __init__(self, status: int, body: str) -> None:
+        self.status = status
+        self.body = body
+        super().__init__(f"status {status}: {body[:500]}")
+
+
+class BenchTask:
+    """One benchmark's way to read its rows, ask the model and judge the answer.
+
+    Each of the three methods runs in a sandbox of its own: ``extract`` and ``score`` without any network,
+    ``solve`` with nothing but the model gateway and the hosts that the impl declares. Instances live long:
+    one per sandbox, not one per task.
+    """
+
+    def setup(self) -> None:
+        """Called once in each sandbox before its first task. No model can be asked here."""
+
+    def teardown(self) -> None:
+        """Called once when a sandbox is closed in good order. Do not rely on it."""
+
+    def extract(self, path: str, index: int) -> dict:
+        """Read row ``index`` of the JSONL file ``path``.
+
+        Returns {"task_id": str, "input": any JSON, "expected": any JSON}. A missing task_id is the row's own.
+        """
+        import json
+
+        with open(path) as file:
+            for at, line in enumerate(file):
+                if at == index:
+                    return json.loads(line)
+        raise IndexError(index)
+
+    def solve(self, index: int, input):
+        """Ask the model; returns any JSON value (most often text). May be ``async def``.
+
+        ``os.environ`` holds BW_MODEL_PROXY_URL, BW_MODEL_MODEL and this task's own BW_MODEL_PROXY_KEY.
+        """
+        raise NotImplementedError("solve")
+
+    def score(self, index: int, output, expected):
+        """Judge ``output``: a float in [0, 1], or {"score": float, "explanation": str, "metrics": {...}}."""
+        raise NotImplementedError("score")
+
+
+async def chat(messages: list, **params) -> dict:
+    """Ask the model under test, from an async ``solve``.
+
+    ``messages``: OpenAI chat messages; ``params``: any further field of the request body (tools,
+    temperature, …); ``timeout``: seconds (default 600). Returns the response body as a dict (OpenAI shape).
+    Raises ChatError. Connections are kept and shared, so this is much quicker than an HTTP library.
+    """
+    import bw_http
+
+    return await bw_http.chat(messages, params)
+
+
+def chat_sync(messages: list, **params) -> dict:
+    """The same as ``chat`` for a plain ``solve``."""
+    import bw_http
+
+    return bw_http.chat_sync(messages, params)

@@ -1,0 +1,108 @@
+"""Frames between the host and a role: 4 bytes of length, then JSON {"nonce": …, "messages": [...]}."""
+
+import json
+import math
+import os
+import socket
+import struct
+import threading
+from collections import deque
+
+LENGTH = struct.Struct(">I")
+FRAME_CAP = 48 << 20  # the host refuses larger ones
+FRAME_AIM = 1 << 20  # messages are gathered up to about this size
+
+
+class Channel:
+    """The role's end. ``post`` may be called from any thread; ``receive`` from one."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_inheritable(fd, False)
+        self.socket = socket.socket(fileno=fd)
+        self.nonce = ""
+        self.outbox: deque = deque()
+        self.sending = threading.Lock()
+
+    def receive(self) -> list:
+        """The next frame's messages; ends the process when the host is gone."""
+        size = LENGTH.unpack(self.read_exactly(4))[0]
+        return json.loads(self.read_exactly(size))["messages"]
+
+    def read_exactly(self, count: int) -> bytes:
+        got = bytearray()
+        while len(got) < count:
+            data = self.socket.recv(min(count - len(got), 1 << 20))
+            if not data:
+                os._exit(0)
+            if len(data) == count:
+                return data
+            got += data
+        return bytes(got)
+
+    def post(self, message: dict) -> None:
+        """Send at once. Raises TypeError or ValueError when the message is not JSON."""
+        self.post_text(encode(message))
+
+    def post_text(self, text: str) -> None:
+        """The same for JSON text. Whoever finds the line free sends what all have left."""
+        self.outbox.append(text)
+        while self.outbox and self.sending.acquire(blocking=False):
+            try:
+                self.flush()
+            finally:
+                self.sending.release()
+
+    def flush(self) -> None:
+        while self.outbox:
+            taken, size = [], 0
+            while self.outbox and size < FRAME_AIM:
+                taken.append(self.outbox.popleft())
+                size += len(taken[-1])
+            self.socket.sendall(self.frame(taken))
+
+    def frame(self, encoded: list) -> bytes:
+        body = '{"nonce":"%s","messages":[%s]}' % (self.nonce, ",".join(encoded))
+        data = body.encode()
+        return LENGTH.pack(len(data)) + data
+
+
+def encode(message: dict) -> str:
+    """JSON text that any strict reader takes: no NaN, no lone surrogates, no NUL. TypeError if it isn't JSON."""
+    try:
+        text = json.dumps(message, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        text = json.dumps(cleaned(message), allow_nan=False, separators=(",", ":"))
+    if "\\u0000" in text or "\\ud" in text:
+        text = json.dumps(cleaned(message), allow_nan=False, separators=(",", ":"))
+    return text
+
+
+def cleaned(value):
+    """The same value with U+FFFD for what text can't hold, and null for numbers that JSON can't hold."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {cleaned(key) if isinstance(key, str) else key: cleaned(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [cleaned(each) for each in value]
+    return value
+
+
+def fault(error: BaseException, trace: bool = True) -> dict:
+    """What the host is told about an exception. ``str(error)`` may itself raise: user code made it."""
+    import traceback
+
+    try:
+        message = str(error)[:2000]
+    except BaseException:
+        message = "(its message could not be read)"
+    found = {"class": type(error).__name__[:200], "message": message}
+    if trace:
+        try:
+            lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-12)
+            found["trace"] = "".join(line for line in lines if "/bw/lib/bw_" not in line)[-6000:]
+        except BaseException:
+            found["trace"] = ""
+    return found

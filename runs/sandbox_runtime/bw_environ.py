@@ -1,0 +1,95 @@
+"""os.environ as each task should see it: one process serves many tasks, each with a key of its own."""
+
+import contextvars
+import os
+import sys
+import threading
+
+from bw_hooks import after_import
+
+KEY = "BW_MODEL_PROXY_KEY"
+# What the environment shows where no task runs (while the module is imported): clients made there are given
+# the task's own key when they send. Worth nothing by itself.
+NO_TASK = "bwk1.of-the-task"
+
+current_key: contextvars.ContextVar = contextvars.ContextVar("bw_key", default=None)
+current_log: contextvars.ContextVar = contextvars.ContextVar("bw_log", default=None)
+LOG_CAP = 1024  # characters of a task's own output that travel with its answer
+
+
+class TaskEnviron(os._Environ):
+    """os.environ in which BW_MODEL_PROXY_KEY is the running task's."""
+
+    def __getitem__(self, name):
+        if name == KEY:
+            key = current_key.get()
+            if key is not None:
+                return key
+        return super().__getitem__(name)
+
+
+class TaskOutput:
+    """sys.stdout or sys.stderr that also keeps the first KiB for the task that prints."""
+
+    def __init__(self, stream) -> None:
+        self.stream = stream
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def write(self, text):
+        log = current_log.get()
+        if log is not None and len(log) < LOG_CAP:
+            log.extend(text[: LOG_CAP - len(log)])
+        return self.stream.write(text)
+
+
+def install(url: str, model: str) -> None:
+    """Give this process the task's view of the environment, threads, children and output."""
+    os.environ["BW_MODEL_PROXY_URL"] = url
+    os.environ["BW_MODEL_MODEL"] = model
+    os.environ[KEY] = NO_TASK
+    old = os.environ
+    os.environ = TaskEnviron(old._data, old.encodekey, old.decodekey, old.encodevalue, old.decodevalue)
+    sys.stdout, sys.stderr = TaskOutput(sys.stdout), TaskOutput(sys.stderr)
+    _carry_context_into_threads()
+    after_import("concurrent.futures.thread", _carry_context_into_pools)
+    after_import("subprocess", _show_children_the_key)
+
+
+def _carry_context_into_threads() -> None:
+    start = threading.Thread.start
+
+    def start_here(self):
+        run, context = self.run, contextvars.copy_context()
+        self.run = lambda: context.run(run)
+        return start(self)
+
+    threading.Thread.start = start_here
+
+
+def _carry_context_into_pools(module) -> None:
+    submit = module.ThreadPoolExecutor.submit
+
+    def submit_here(self, function, /, *args, **options):
+        return submit(self, contextvars.copy_context().run, function, *args, **options)
+
+    module.ThreadPoolExecutor.submit = submit_here
+
+
+def _show_children_the_key(module) -> None:
+    begin = module.Popen.__init__
+    at = 10  # position of env among Popen's arguments after args
+
+    def begin_here(self, args, *rest, **options):
+        if options.get("env") is None and len(rest) < at and current_key.get() is not None:
+            options["env"] = os.environ.copy()
+        begin(self, args, *rest, **options)
+
+    module.Popen.__init__ = begin_here
+
+    def system(command):
+        code = module.call(command, shell=True)
+        return code << 8 if code >= 0 else -code
+
+    os.system = system

@@ -1,0 +1,57 @@
+"""Run a function right after a module is imported, now or later, so that nothing is imported just to be adapted."""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+
+
+class AfterImport:
+    """A finder that lets the usual finders work and then calls what waits for the module."""
+
+    def __init__(self) -> None:
+        self.waiting: dict = {}
+        self.busy: set = set()
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.waiting or name in self.busy:
+            return None
+        self.busy.add(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.busy.discard(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = Adapting(spec.loader, self.waiting[name])
+        return spec
+
+
+class Adapting:
+    """A loader that adapts what it has loaded."""
+
+    def __init__(self, loader, adapt: Callable) -> None:
+        self.loader = loader
+        self.adapt = adapt
+
+    def __getattr__(self, name):
+        return getattr(self.loader, name)
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__loader__ = module.__spec__.loader = self.loader
+        self.loader.exec_module(module)
+        self.adapt(module)
+
+
+finder = AfterImport()
+
+
+def after_import(name: str, adapt: Callable) -> None:
+    """Call ``adapt(module)`` once the module exists."""
+    if name in sys.modules:
+        adapt(sys.modules[name])
+        return
+    finder.waiting[name] = adapt
+    if finder not in sys.meta_path:
+        sys.meta_path.insert(0, finder)

@@ -1,0 +1,53 @@
+"""Loads the user's module and finds its task class."""
+
+import importlib.util
+import linecache
+import sys
+from collections.abc import Callable
+
+import bench_task
+import bw_channel
+
+NAME = "task_impl"
+
+
+class NoTask(Exception):
+    """task_impl.py defines no subclass of BenchTask."""
+
+
+def load(code: str):
+    """An instance of the module's task class, with ``setup`` done. Whatever the user's code raises passes through."""
+    spec = importlib.util.spec_from_loader(NAME, loader=None, origin="task_impl.py")
+    module = importlib.util.module_from_spec(spec)
+    module.__file__ = "task_impl.py"
+    sys.modules[NAME] = module
+    linecache.cache["task_impl.py"] = (len(code), None, code.splitlines(keepends=True), "task_impl.py")
+    exec(compile(code, "task_impl.py", "exec"), module.__dict__)
+    task = task_class(module)()
+    setup = getattr(task, "setup", None)
+    if callable(setup):
+        setup()
+    return task
+
+
+def task_class(module):
+    """The last subclass of BenchTask that the module itself defines."""
+    found = None
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and value is not bench_task.BenchTask and value.__module__ == NAME:
+            if issubclass(value, bench_task.BenchTask):
+                found = value
+    if found is None:
+        raise NoTask("task_impl.py defines no subclass of bench_task.BenchTask")
+    return found
+
+
+def load_or_tell(channel: bw_channel.Channel, code: str, ready: Callable[[object], dict]):
+    """The task, or None after telling the host why there is none."""
+    try:
+        task = load(code)
+    except BaseException as error:
+        channel.post({"op": "broken", "error": bw_channel.fault(error)})
+        return None
+    channel.post({"op": "ready", **ready(task)})
+    return task
