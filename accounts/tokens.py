@@ -94,11 +94,16 @@ def _live(session: BrowserSession, token_id: str) -> QuerySet[PersonalAccessToke
 def verify(plaintext: str) -> Principal:
     """Whose token this is. Raises DomainError ``unauthenticated``, ``token_expired`` or ``token_revoked``."""
     if plaintext.startswith(RESERVED_PREFIX):
-        raise refusal("unauthenticated", f"{RESERVED_PREFIX}… tokens are reserved for a test environment that does not"
-                      f" exist yet. Use a {PREFIX}… token.")
+        raise refusal(
+            "unauthenticated",
+            f"{RESERVED_PREFIX}… tokens are reserved for a test environment that does not"
+            f" exist yet. Use a {PREFIX}… token.",
+        )
     if not well_formed(plaintext):
-        raise refusal("unauthenticated", f"This is not a token. A token is {PREFIX} and 38 letters and digits; check that"
-                      " it was copied whole.")
+        raise refusal(
+            "unauthenticated",
+            f"This is not a token. A token is {PREFIX} and 38 letters and digits; check that it was copied whole.",
+        )
     token = PersonalAccessToken.objects.select_related("owner").filter(digest=digest(plaintext)).first()
     if token is None or not token.owner.is_active:
         raise refusal("unauthenticated", "This token is not known here. Make one on /manage/tokens.")
@@ -122,3 +127,8 @@ def _note_use(token: PersonalAccessToken, now: datetime) -> None:
 def refusal(code: str, detail: str) -> DomainError:
     """A 401 with the challenge that HTTP asks for."""
     return DomainError(code, detail, headers={"WWW-Authenticate": 'Bearer realm="benchwright", error="invalid_token"'})
+
+
+def listed(session: BrowserSession) -> list[PersonalAccessToken]:
+    """The session's own live and expired tokens, newest first."""
+    return list(PersonalAccessToken.objects.filter(owner=session.account, revoked_at=None).order_by("-created_at"))

@@ -1,10 +1,13 @@
-"""Making accounts from outside the sign-up form."""
+"""Making accounts: at the server's shell, and who may sign up by the form."""
 
+from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
+from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
+from django.http import HttpRequest
 
 from accounts.models import User
 from kernel.errors import DomainError, invalid
@@ -31,3 +34,10 @@ def create_user(email: str, password: str | None = None, staff: bool = False) ->
         user = User.objects.create_user(email, password, is_staff=staff, is_superuser=staff)
         EmailAddress.objects.create(user=user, email=email, primary=True, verified=True)
     return user
+
+
+class SignUp(DefaultAccountAdapter):  # type: ignore[misc]
+    """allauth's questions to this installation."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return bool(settings.SIGNUP_OPEN)

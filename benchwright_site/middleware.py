@@ -185,5 +185,3 @@ def _private(request: HttpRequest) -> bool:
         return False
     user = getattr(request, "user", None)
     return bool(user is not None and user.is_authenticated)
-
-

@@ -1,13 +1,12 @@
 """Refusals and failures as problem documents (RFC 9457)."""
 
 import logging
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from ninja.errors import AuthenticationError, HttpError
 from ninja.errors import ValidationError as NinjaValidationError
 
-from kernel import strict_json
+from kernel import bodies, strict_json
 from kernel.errors import PROBLEMS, DomainError
 
 log = logging.getLogger("benchwright.errors")
@@ -74,31 +73,16 @@ def of_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 def of_failure(request: HttpRequest, error: Exception) -> HttpResponse:
     """What nobody foresaw: logged in full, told in one sentence."""
     log.error("unhandled: %s %s", request.method, request.path, exc_info=error)
-    detail = "Something broke on our side. Nothing more is known to be done or charged; the request id names it in our log."
+    detail = (
+        "Something broke on our side. Nothing more is known to be done or charged; the request id names it in our log."
+    )
     return response(request, DomainError("internal_error", detail))
 
 
 def of_validation(request: HttpRequest, error: NinjaValidationError) -> HttpResponse:
-    """Field errors: 400 for path and query, 422 for the body, ``unknown_field`` with the nearest known name."""
-    errors = [shown for item in error.errors for shown in _shown(item)]
-    in_body = [item for item in errors if item["loc"][0] == "body"]
-    if not in_body:
-        code = "invalid_parameter"
-    elif any(item["type"] == "unknown_field" for item in error.errors):
-        code = "unknown_field"
-    else:
-        code = "validation_failed"
-    first = (in_body or errors)[0]
-    place = ".".join(str(part) for part in first["loc"][1:])
-    return response(request, DomainError(code, f"{place}: {first['msg']}" if place else first["msg"], errors=errors))
-
-
-def _shown(item: dict[str, Any]) -> list[dict[str, Any]]:
-    """One pydantic error as ours. The view's own name for its body is no part of the place."""
-    source, *place = item["loc"]
-    if source == "body":
-        place = place[1:]
-    unknown = item.get("ctx", {}).get("fields") if item["type"] == "unknown_field" else None
-    if unknown:
-        return [{"loc": [source, *place, name], "msg": msg} for name, msg in unknown.items()]
-    return [{"loc": [source, *place], "msg": item["msg"]}]
+    # The view's own name for its body is no part of the place.
+    errors = [
+        {**item, "loc": (item["loc"][0], *item["loc"][2:]) if item["loc"][0] == "body" else item["loc"]}
+        for item in error.errors
+    ]
+    return response(request, bodies.refused(errors))

@@ -124,6 +124,12 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_ADAPTER = "accounts.users.SignUp"
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_LOGOUT_ON_GET = False
+# Failed logins: 5 in 5 minutes for one address, 10 a minute from one IP (the admin's login goes the same way).
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/300s/key"}
+FRESH_LOGIN_SECONDS = 15 * 60  # minting a token asks for the password again after this
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/manage"
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
@@ -132,6 +138,13 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": [],  # accounts.manage_api pins the strict JSON door on its views
+}
 
 # --- Work ---
 # A Celery message is only a wake-up (the database is the queue), so the default bus may be a folder of files.

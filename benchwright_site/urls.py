@@ -1,12 +1,28 @@
 """The map of the site."""
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
+from accounts import manage_api, views
+from benchwright_site import health
 from benchwright_site.api import api
 
+# One login for everybody, with its rate limits: the admin's own form is never shown.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+
 urlpatterns = [
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
     path("v1/", api.urls),
+    path("manage/api/tokens", manage_api.Tokens.as_view(), name="manage_api_tokens"),
+    path("manage/api/tokens/<str:token_id>", manage_api.Token.as_view(), name="manage_api_token"),
+    path("manage/api/tokens/<str:token_id>/rotate", manage_api.Rotation.as_view(), name="manage_api_rotation"),
+    path("manage", views.manage, name="manage"),
+    path("manage/", views.manage),
+    path("manage/tokens", views.token_list, name="manage_tokens"),
+    path("manage/tokens/<str:token_id>/rotate", views.token_rotate, name="manage_token_rotate"),
+    path("manage/tokens/<str:token_id>/revoke", views.token_revoke, name="manage_token_revoke"),
     path("accounts/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),
     path("", include("runs.urls")),

@@ -1,7 +1,7 @@
 """Request bodies: strict types, no unknown fields, integers that fit."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -17,6 +17,8 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import PydanticCustomError
+
+from kernel.errors import DomainError
 
 INT64 = 2**63 - 1
 
@@ -85,6 +87,31 @@ Dollars = Annotated[Decimal, BeforeValidator(_decimal), Field(ge=0, le=10_000_00
 Seconds = Annotated[Decimal, BeforeValidator(_decimal), Field(gt=0, le=1_000_000_000)]
 # A count that fits a 32-bit column.
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+def refused(errors: Iterable[Mapping[str, Any]]) -> DomainError:
+    """Pydantic's errors (``loc`` begins with the source: body, query, path, header) as one refusal.
+
+    400 ``invalid_parameter`` if only path, query or headers are wrong; else 422 ``unknown_field`` or
+    ``validation_failed``.
+    """
+    found = list(errors)
+    shown = [one for item in found for one in _shown(item)]
+    in_body = [one for one in shown if one["loc"][0] == "body"]
+    if not in_body:
+        code = "invalid_parameter"
+    else:
+        code = "unknown_field" if any(item["type"] == "unknown_field" for item in found) else "validation_failed"
+    first = (in_body or shown)[0]
+    place = ".".join(str(part) for part in first["loc"][1:])
+    return DomainError(code, f"{place}: {first['msg']}" if place else first["msg"], errors=shown)
+
+
+def _shown(item: Mapping[str, Any]) -> list[dict[str, Any]]:
+    unknown = item.get("ctx", {}).get("fields") if item["type"] == "unknown_field" else None
+    if unknown:
+        return [{"loc": [*item["loc"], name], "msg": msg} for name, msg in unknown.items()]
+    return [{"loc": list(item["loc"]), "msg": item["msg"]}]
 
 
 def body_limit(size: int) -> Callable[[F], F]:

@@ -18,6 +18,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "token_revoked": (401, "The token was revoked"),
     "insufficient_scope": (403, "The token lacks a scope"),
     "session_required": (403, "Only a browser session may do this"),
+    "reauthentication_required": (403, "Sign in again to do this"),
     "csrf_failed": (403, "The form's security token is missing or old"),
     "model_not_allowed": (403, "This run may not call that model"),
     "parameter_not_allowed": (403, "This parameter is not allowed"),

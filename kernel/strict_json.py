@@ -97,7 +97,9 @@ def _located(value: Any, faults: list[_Fault]) -> DomainError:
 
 
 def _refusal(code: str, path: list[str | int], msg: str) -> DomainError:
-    return DomainError(code, f"{msg} At {pointer(path)}." if path else msg, errors=[{"loc": ["body", *path], "msg": msg}])
+    return DomainError(
+        code, f"{msg} At {pointer(path)}." if path else msg, errors=[{"loc": ["body", *path], "msg": msg}]
+    )
 
 
 def _too_deep() -> DomainError:

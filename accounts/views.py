@@ -1,0 +1,123 @@
+"""The pages under /manage. Every act is a form; scripts only make copying easier."""
+
+import secrets
+from datetime import timedelta
+from typing import Any, cast
+
+from allauth.core.exceptions import ReauthenticationRequired
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts import tokens
+from accounts.manage_api import browser_session, signed_in_recently
+from accounts.scopes import SCOPES, STARTER
+from kernel import clock
+from kernel.errors import DomainError
+
+EXPIRIES = {"90": "in 90 days", "365": "in 1 year", "never": "never"}
+_SEEN = "token_forms_sent"  # in the session: forms already sent, so that a reload makes no second token
+
+
+@login_required
+def manage(request: HttpRequest) -> HttpResponse:
+    return redirect("manage_tokens")
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def token_list(request: HttpRequest) -> HttpResponse:
+    """The tokens; a POST makes one and shows its text this once."""
+    if request.method != "POST":
+        return _page(request)
+    _fresh(request)
+    if not _first_time(request):
+        messages.info(request, "That form was sent before: its token exists already, and its text is shown only once.")
+        return redirect("manage_tokens")
+    try:
+        expiry = _expiry(request.POST.get("expires", ""))
+        minted = tokens.mint(
+            browser_session(request), request.POST.get("name", ""), request.POST.getlist("scopes"), expiry
+        )
+    except DomainError as error:
+        return _page(request, error=error, status=422)
+    return _page(request, fresh=minted, status=201)
+
+
+@never_cache
+@login_required
+@require_POST
+def token_rotate(request: HttpRequest, token_id: str) -> HttpResponse:
+    """New text for a token; the old text stops working."""
+    _fresh(request)
+    if not _first_time(request):
+        messages.info(request, "That was done before. The new text is shown only once; rotate again if it is lost.")
+        return redirect("manage_tokens")
+    return _page(request, fresh=tokens.rotate(browser_session(request), token_id))
+
+
+@never_cache
+@login_required
+@require_POST
+def token_revoke(request: HttpRequest, token_id: str) -> HttpResponse:
+    tokens.revoke(browser_session(request), token_id)
+    messages.success(request, "Revoked. Requests with that token are refused from now on.")
+    return redirect("manage_tokens")
+
+
+def _fresh(request: HttpRequest) -> None:
+    """Ask for the password again where it was given long ago; allauth then goes on with this very request."""
+    if not signed_in_recently(request):
+        raise ReauthenticationRequired
+
+
+def _first_time(request: HttpRequest) -> bool:
+    nonce = request.POST.get("form", "")
+    seen: list[str] = request.session.get(_SEEN, [])
+    if not nonce or nonce in seen:
+        return False
+    request.session[_SEEN] = [*seen[-19:], nonce[:40]]
+    return True
+
+
+def _expiry(choice: str) -> Any:
+    if choice not in EXPIRIES:
+        raise DomainError(
+            "validation_failed", "Choose when the token expires.", errors=[{"loc": ["expires"], "msg": ""}]
+        )
+    return None if choice == "never" else clock.now() + timedelta(days=int(choice))
+
+
+def _page(
+    request: HttpRequest,
+    *,
+    fresh: tuple[Any, str] | None = None,
+    error: DomainError | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    posted = request.method == "POST" and error is not None
+    chosen = request.POST.getlist("scopes") if posted else list(STARTER)
+    now = clock.now()
+    context = {
+        "tokens": [
+            {
+                "row": row,
+                "soon": row.expires_at and now < row.expires_at < now + timedelta(days=14),
+                "ended": row.expires_at and row.expires_at <= now,
+            }
+            for row in tokens.listed(browser_session(request))
+        ],
+        "scopes": [{"name": name, "says": says, "on": name in chosen} for name, says in SCOPES.items()],
+        "expiries": EXPIRIES,
+        "expires": request.POST.get("expires", "90") if posted else "90",
+        "name": request.POST.get("name", "") if posted else "",
+        "form_nonce": secrets.token_urlsafe(16),
+        "fresh": fresh,
+        "error": error,
+        "error_field": cast(str, error.errors[0]["loc"][-1]) if error and error.errors else "",
+    }
+    return render(request, "manage/tokens.html", context, status=status)
