@@ -8,17 +8,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.models import User
-from accounts.principal import Principal
 from kernel.errors import DomainError
 from runs import halting, queries
 from runs.models import Run
 from runs.pages import list_page, run_page, task_page
-
-
-def viewer(user: object) -> Principal | None:
-    """Who looks at a page: the signed-in account, or nobody."""
-    return Principal(user, frozenset(), "") if isinstance(user, User) and user.is_active else None
+from runs.pages.viewers import viewer
 
 
 def _run(request: HttpRequest, run_id: UUID, *, write: bool = False) -> Run:

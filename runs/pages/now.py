@@ -51,7 +51,7 @@ def log(run: Run, *, newest: int = LOG_LENGTH, after: int = 0) -> list[dict[str,
 def read(run: Run) -> Now:
     """The state of a going run, from its row and the end of its event log."""
     tail = list(RunEvent.objects.filter(run=run).order_by("-seq")[:TAIL])
-    progress = next((event.data for event in tail if event.type == "PhaseProgress"), {})
+    progress: Mapping[str, Any] = next((event.data for event in tail if event.type == "PhaseProgress"), {})
     moment = clock.now()
     waits = _retries(tail, moment)
     flight = _flight(run, tail, waits)
@@ -101,7 +101,7 @@ def _line(run: Run, progress: Mapping[str, Any], waits: Waits) -> tuple[str, boo
         return _waiting_line(waits), True
     if progress.get("waiting"):
         waiting = words.one_line(progress["waiting"])
-        return waiting if waiting.lower().startswith("wait") else f"Waiting: {waiting}", True
+        return waiting if waiting.lower().startswith("wait") else f"Waiting on {waiting}", True
     if run.planned and ended >= run.planned:
         return "All tasks have ended. Writing the summary.", False
     if not ended:
@@ -184,9 +184,10 @@ def _took(run: Run, row: Phase) -> str:
     return f"{took} · {words.dollars(cost)}" if cost else took
 
 
-def spend(run: Run) -> dict[str, Any]:
-    """What was spent, the cap if there is one, and the share of it (0..100) for the bar."""
-    cap = ((run.limits or {}).get("run") or {}).get("cost") or ((run.limits or {}).get("run") or {}).get("model_cost")
+def spend(run: Run, *, mine: bool) -> dict[str, Any]:
+    """What was spent, the cap if there is one (told to its owner), and the share of it (0..100) for the bar."""
+    ceilings = (run.limits or {}).get("run") or {} if mine else {}
+    cap = ceilings.get("cost") or ceilings.get("model_cost")
     inside = round(float(cap) * MICRO_CENTS_PER_DOLLAR) if cap else None
     return {
         "spent": run.cost_model,

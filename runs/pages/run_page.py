@@ -30,7 +30,7 @@ def badges(run: Run) -> list[tuple[str, str]]:
     return found
 
 
-def going(run: Run) -> dict[str, Any]:
+def going(run: Run, *, mine: bool) -> dict[str, Any]:
     """The parts of a going run that change: what the page shows first and the socket sends again."""
     seen = now.read(run)
     summary = queries.live_summary(run) if run.trials > 1 else None
@@ -43,7 +43,7 @@ def going(run: Run) -> dict[str, Any]:
         "strip": strip.drawn(run, (cell.ordinal for cell in seen.flight)),
         "cells_per_bar": strip.cells_per_bar(run),
         "phases": now.phases(run),
-        "spend": now.spend(run),
+        "spend": now.spend(run, mine=mine),
         "noun": noun(run),
         "moment": clock.now(),
         "elapsed": (clock.now() - (run.started_at or run.created_at)).total_seconds(),
@@ -55,7 +55,7 @@ def noun(run: Run) -> str:
     return "task" if run.trials == 1 else "trial"
 
 
-def done(run: Run) -> dict[str, Any]:
+def done(run: Run, *, mine: bool) -> dict[str, Any]:
     """The parts of an ended run."""
     summary = queries.summary(run)
     classes = table.classes(run)
@@ -66,7 +66,7 @@ def done(run: Run) -> dict[str, Any]:
         "strip": strip.drawn(run),
         "cells_per_bar": strip.cells_per_bar(run),
         "phases": now.phases(run),
-        "spend": now.spend(run),
+        "spend": now.spend(run, mine=mine),
         "remedies": remedies.of(run, classes),
         "not_passed": sum(group["count"] for group in classes),
         "kinds": _kinds(summary),
@@ -91,7 +91,7 @@ def _kinds(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
     """Everything the run page shows. ``params`` are the page's own: filters and sorting of the task table."""
-    parts = done(run) if run.status in TERMINAL else going(run)
+    parts = (done if run.status in TERMINAL else going)(run, mine=mine)
     wanted = table.Wanted.of(params)
     return {
         **parts,

@@ -93,7 +93,7 @@ def _filtered(run: Run, wanted: Wanted) -> QuerySet[TaskResult]:
     return rows.filter(error_class=wanted.error_class) if wanted.error_class else rows
 
 
-def _ordered(rows: QuerySet[TaskResult], wanted: Wanted) -> QuerySet[TaskResult, dict[str, Any]]:
+def _ordered(rows: QuerySet[TaskResult], wanted: Wanted) -> Any:
     column = F(SORTS[wanted.sort])
     # A missing score is neither high nor low: it comes last either way.
     first = column.desc(nulls_last=True) if wanted.down else column.asc(nulls_last=True)
@@ -114,4 +114,4 @@ def _head(wanted: Wanted, name: str) -> dict[str, Any]:
 def classes(run: Run) -> list[dict[str, Any]]:
     """What did not pass, by class, largest first: {"outcome", "error_class", "count"}."""
     rows = TaskResult.objects.filter(run=run, live=True).exclude(outcome="passed").values("outcome", "error_class")
-    return list(rows.annotate(count=Count("id")).order_by("-count", "outcome", "error_class")[:30])
+    return [dict(row) for row in rows.annotate(count=Count("id")).order_by("-count", "outcome", "error_class")[:30]]
