@@ -6,7 +6,6 @@ crash before that commit leaves nothing but the claim, which lapses; a crash aft
 
 import hashlib
 import hmac
-import math
 import re
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.db import OperationalError, transaction
-from django.db.models import F, Q
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse
 

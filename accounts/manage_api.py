@@ -112,7 +112,7 @@ class SessionDoor(APIView):
     permission_classes = (IsAuthenticated,)
     parser_classes = (StrictParser,)
 
-    def get_exception_handler(self) -> Callable[[Exception, Mapping[str, Any]], HttpResponse | None]:  # type: ignore[override]
+    def get_exception_handler(self) -> Callable[[Exception, Mapping[str, Any]], HttpResponse | None]:
         return problem
 
 

@@ -1,8 +1,8 @@
 """The pages under /manage. Every act is a form; scripts only make copying easier."""
 
 import secrets
-from datetime import timedelta
-from typing import Any, cast
+from datetime import datetime, timedelta
+from typing import Any
 
 from allauth.core.exceptions import ReauthenticationRequired
 from django.contrib import messages
@@ -14,11 +14,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import tokens
 from accounts.manage_api import browser_session, signed_in_recently
+from accounts.models import PersonalAccessToken
 from accounts.scopes import SCOPES, STARTER
 from kernel import clock
 from kernel.errors import DomainError
 
 EXPIRIES = {"90": "in 90 days", "365": "in 1 year", "never": "never"}
+SOON = timedelta(days=14)
 _SEEN = "token_forms_sent"  # in the session: forms already sent, so that a reload makes no second token
 
 
@@ -84,33 +86,23 @@ def _first_time(request: HttpRequest) -> bool:
     return True
 
 
-def _expiry(choice: str) -> Any:
+def _expiry(choice: str) -> datetime | None:
     if choice not in EXPIRIES:
-        raise DomainError(
-            "validation_failed", "Choose when the token expires.", errors=[{"loc": ["expires"], "msg": ""}]
-        )
+        raise DomainError("validation_failed", "Choose when the token expires.", errors=[{"loc": ["expires"]}])
     return None if choice == "never" else clock.now() + timedelta(days=int(choice))
 
 
 def _page(
     request: HttpRequest,
     *,
-    fresh: tuple[Any, str] | None = None,
+    fresh: tuple[PersonalAccessToken, str] | None = None,
     error: DomainError | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    posted = request.method == "POST" and error is not None
+    posted = error is not None
     chosen = request.POST.getlist("scopes") if posted else list(STARTER)
-    now = clock.now()
     context = {
-        "tokens": [
-            {
-                "row": row,
-                "soon": row.expires_at and now < row.expires_at < now + timedelta(days=14),
-                "ended": row.expires_at and row.expires_at <= now,
-            }
-            for row in tokens.listed(browser_session(request))
-        ],
+        "tokens": [_row(token) for token in tokens.listed(browser_session(request))],
         "scopes": [{"name": name, "says": says, "on": name in chosen} for name, says in SCOPES.items()],
         "expiries": EXPIRIES,
         "expires": request.POST.get("expires", "90") if posted else "90",
@@ -118,6 +110,15 @@ def _page(
         "form_nonce": secrets.token_urlsafe(16),
         "fresh": fresh,
         "error": error,
-        "error_field": cast(str, error.errors[0]["loc"][-1]) if error and error.errors else "",
+        "error_field": str(error.errors[0]["loc"][-1]) if error and error.errors else "",
     }
     return render(request, "manage/tokens.html", context, status=status)
+
+
+def _row(token: PersonalAccessToken) -> dict[str, Any]:
+    now, end = clock.now(), token.expires_at
+    return {
+        "row": token,
+        "ended": end is not None and end <= now,
+        "soon": end is not None and now < end < now + SOON,
+    }

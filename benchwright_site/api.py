@@ -8,9 +8,8 @@ from io import BytesIO
 from typing import Any, cast
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 from ninja import NinjaAPI
-from ninja.errors import HttpError, ValidationError
 from ninja.operation import Operation
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
@@ -57,8 +56,8 @@ def read_body(request: HttpRequest, limit: int) -> None:
     data = request.read(limit + 1)
     if len(data) > limit:
         raise too_large(limit)
-    request._body = data  # type: ignore[attr-defined]
-    request._stream = BytesIO(data)  # type: ignore[attr-defined]
+    request._body = data
+    request._stream = BytesIO(data)
 
 
 def too_large(limit: int) -> DomainError:
@@ -71,7 +70,7 @@ def too_large(limit: int) -> DomainError:
 
 
 def check_query(request: HttpRequest, operation: Operation) -> None:
-    """Raise DomainError ``invalid_parameter`` for a repeated or unknown query parameter of a route that declares its own."""
+    """Raise DomainError ``invalid_parameter`` for a query parameter that comes twice or is not declared."""
     declared: set[str] = set()
     several: set[str] = set()
     for model in operation.models:
@@ -135,11 +134,8 @@ def build() -> NinjaAPI:
         renderer=StrictRenderer(),
     )
     made.add_decorator(strict_door, mode="view")
-    made.add_exception_handler(DomainError, problems.of_domain)
-    made.add_exception_handler(ValidationError, problems.of_validation)
-    made.add_exception_handler(HttpError, problems.of_http_error)
-    made.add_exception_handler(Http404, problems.of_not_found)
-    made.add_exception_handler(Exception, problems.of_failure)
+    for kind, said in problems.SAID.items():
+        made.add_exception_handler(kind, said)
     for room in ("accounts", "registry", "secrets_vault", "runs"):
         try:
             router = getattr(import_module(f"{room}.api"), "router", None)

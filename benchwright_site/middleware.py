@@ -25,20 +25,22 @@ View = Callable[[HttpRequest], Any]
 
 
 class Around:
-    """A middleware that works with and without an event loop: ``before`` may answer at once, ``after`` gets the answer."""
+    """A middleware for both kinds of views: ``before`` may answer at once, ``after`` gets the answer."""
 
     sync_capable = True
     async_capable = True
 
     def __init__(self, get_response: View) -> None:
         self.get_response = get_response
-        if iscoroutinefunction(get_response):
+        self.is_async = iscoroutinefunction(get_response)
+        if self.is_async:
             markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        if iscoroutinefunction(self):
+        if self.is_async:
             return self._acall(request)
-        return self.after(request, self.before(request) or self.get_response(request))
+        found: HttpResponseBase = self.before(request) or self.get_response(request)
+        return self.after(request, found)
 
     async def _acall(self, request: HttpRequest) -> HttpResponseBase:
         return self.after(request, self.before(request) or await self.get_response(request))
@@ -78,7 +80,7 @@ class RequestLog(Around):
 
 
 class ApiManners(Around):
-    """Under /v1: HEAD and OPTIONS, scope headers, no caching of answers, and errors of the framework said as problems."""
+    """Under /v1: HEAD and OPTIONS, scope headers, no stored answers, and the framework's errors said as problems."""
 
     def before(self, request: HttpRequest) -> HttpResponseBase | None:
         if request.method not in _METHODS or (_api(request) and any(name in request.headers for name in _OVERRIDES)):

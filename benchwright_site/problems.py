@@ -1,6 +1,7 @@
 """Refusals and failures as problem documents (RFC 9457)."""
 
 import logging
+from collections.abc import Callable
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from ninja.errors import AuthenticationError, HttpError
@@ -73,9 +74,7 @@ def of_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
 def of_failure(request: HttpRequest, error: Exception) -> HttpResponse:
     """What nobody foresaw: logged in full, told in one sentence."""
     log.error("unhandled: %s %s", request.method, request.path, exc_info=error)
-    detail = (
-        "Something broke on our side. Nothing more is known to be done or charged; the request id names it in our log."
-    )
+    detail = "Something broke on our side. The request id names it in our log."
     return response(request, DomainError("internal_error", detail))
 
 
@@ -86,3 +85,13 @@ def of_validation(request: HttpRequest, error: NinjaValidationError) -> HttpResp
         for item in error.errors
     ]
     return response(request, bodies.refused(errors))
+
+
+# What django-ninja hands us, and how it is said.
+SAID: dict[type[Exception], Callable[..., HttpResponse]] = {
+    DomainError: of_domain,
+    NinjaValidationError: of_validation,
+    HttpError: of_http_error,
+    Http404: of_not_found,
+    Exception: of_failure,
+}

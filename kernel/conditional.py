@@ -19,7 +19,7 @@ def etag(*parts: Any) -> str:
 
 
 def check_match(request: HttpRequest, tag: str) -> None:
-    """Raise DomainError ``precondition_failed`` if the caller's If-Match does not name ``tag``. Absent: anything goes."""
+    """Raise DomainError ``precondition_failed`` if the caller's If-Match does not name ``tag``. Absent: fine."""
     asked = request.headers.get("If-Match")
     if asked is None or asked.strip() == "*":
         return

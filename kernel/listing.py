@@ -124,7 +124,7 @@ def parse(
     for name in params:
         if len(params.getlist(name)) > 1:
             raise _bad(name, f"{name} is given more than once.")
-        raw = params[name]
+        raw = str(params[name])
         if name in {"limit", "page_token", "sort"}:
             continue
         if name in extra:

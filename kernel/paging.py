@@ -1,7 +1,7 @@
 """Keyset paging: a page token says after which row to go on. It is sealed, and authorises nothing."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -80,7 +80,12 @@ _WRITERS: list[tuple[type, str, Any]] = [
     (UUID, "u", str),
     (Decimal, "d", str),
 ]
-_READERS = {"t": datetime.fromisoformat, "u": UUID, "d": Decimal, "j": lambda value: value}
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "t": datetime.fromisoformat,
+    "u": UUID,
+    "d": Decimal,
+    "j": lambda value: value,
+}
 
 
 def _packed(value: Any) -> list[Any]:

@@ -7,6 +7,7 @@ depth. Out: the same promises, so that nothing we say is refused by a strict rea
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,8 +24,41 @@ _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
 class _Fault:
     """Stands in the parsed tree where something is wrong, until its path is known."""
 
-    def __init__(self, code: str, msg: str, key: str | None = None) -> None:
-        self.code, self.msg, self.key = code, msg, key
+    def __init__(self, code: str, msg: str) -> None:
+        self.code, self.msg = code, msg
+
+
+class _Reader(json.JSONDecoder):
+    """The standard decoder, with a note of each fault that it would let pass."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            object_pairs_hook=self._pairs,
+            parse_int=self._whole,
+            parse_float=self._real,
+            parse_constant=lambda word: self._note("malformed_json", f"{word} is not JSON."),
+        )
+        self.faults: list[_Fault] = []
+
+    def _note(self, code: str, msg: str) -> _Fault:
+        self.faults.append(_Fault(code, msg))
+        return self.faults[-1]
+
+    def _pairs(self, items: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(items)
+        if len(made) != len(items):
+            [(twice, _)] = Counter(key for key, _ in items).most_common(1)
+            made[twice] = self._note("malformed_json", f"The key {twice!r} appears twice.")
+        return made
+
+    def _whole(self, digits: str) -> Any:
+        if len(digits) > DIGITS_LIMIT:
+            return self._note("validation_failed", f"An integer may have at most {DIGITS_LIMIT:,} digits.")
+        return int(digits)
+
+    def _real(self, digits: str) -> Any:
+        made = float(digits)
+        return self._note("malformed_json", f"The number {digits[:40]} is too large.") if math.isinf(made) else made
 
 
 def loads(data: bytes) -> Any:
@@ -37,10 +71,10 @@ def loads(data: bytes) -> Any:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DomainError("malformed_json", f"The body is not UTF-8 (byte {error.start}).") from None
-    faults: list[_Fault] = []
-    value = _parse(text, faults)
-    if faults:
-        raise _located(value, faults)
+    reader = _Reader()
+    value = _parse(reader, text)
+    if reader.faults:
+        raise _located(value, reader.faults)
     if data.count(b"[") + data.count(b"{") > DEPTH_LIMIT:
         _check_depth(value)
     if _SUSPECT.search(data):
@@ -48,40 +82,9 @@ def loads(data: bytes) -> Any:
     return value
 
 
-def _parse(text: str, faults: list[_Fault]) -> Any:
-    def note(fault: _Fault) -> _Fault:
-        faults.append(fault)
-        return fault
-
-    def pairs(items: list[tuple[str, Any]]) -> Any:
-        made = dict(items)
-        if len(made) == len(items):
-            return made
-        seen: set[str] = set()
-        twice = next(key for key, _ in items if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        # The parsed children stay reachable, so that a fault inside them is found too.
-        made[twice] = note(_Fault("malformed_json", f"The key {twice!r} appears twice.", twice))
-        return made
-
-    def whole(digits: str) -> Any:
-        if len(digits) > DIGITS_LIMIT:
-            return note(_Fault("validation_failed", f"An integer may have at most {DIGITS_LIMIT:,} digits."))
-        return int(digits)
-
-    def real(digits: str) -> Any:
-        made = float(digits)
-        if math.isinf(made):
-            return note(_Fault("malformed_json", f"The number {digits[:40]} is too large."))
-        return made
-
-    def constant(word: str) -> Any:
-        return note(_Fault("malformed_json", f"{word} is not JSON."))
-
-    decoder = json.JSONDecoder(
-        object_pairs_hook=pairs, parse_int=whole, parse_float=real, parse_constant=constant, strict=True
-    )
+def _parse(reader: _Reader, text: str) -> Any:
     try:
-        return decoder.decode(text)
+        return reader.decode(text)
     except json.JSONDecodeError as error:
         detail = f"The body is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})."
         raise DomainError("malformed_json", detail) from None
@@ -97,9 +100,8 @@ def _located(value: Any, faults: list[_Fault]) -> DomainError:
 
 
 def _refusal(code: str, path: list[str | int], msg: str) -> DomainError:
-    return DomainError(
-        code, f"{msg} At {pointer(path)}." if path else msg, errors=[{"loc": ["body", *path], "msg": msg}]
-    )
+    detail = f"{msg} At {pointer(path)}." if path else msg
+    return DomainError(code, detail, errors=[{"loc": ["body", *path], "msg": msg}])
 
 
 def _too_deep() -> DomainError:
