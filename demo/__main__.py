@@ -75,6 +75,7 @@ def farewell(url: str, who: Login, choice: Choice) -> None:
 def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # stopped from outside: stop the server too
     options = arguments()
+    finished = False
     try:
         choice = choose(options.model)
         if choice.note:
@@ -86,6 +87,7 @@ def main() -> int:
             who = login()
             with Benchwright(api_key=who.token, base_url=url) as bw:
                 tell(bw, choice, options)
+            finished = True
             farewell(url, who, choice)
             if os.environ.get("CI", "").lower() not in ("", "0", "false"):
                 return 0
@@ -100,7 +102,7 @@ def main() -> int:
         say(f"The demo stopped: {error}")
     except KeyboardInterrupt:
         say("\n· stopping")
-        return 0
+        return 0 if finished else 130
     return 1
 
 

@@ -45,7 +45,7 @@ def made_up(count: int) -> list[dict[str, Any]]:
     return [
         {
             "task_id": f"sum_{a}_{b}",
-            "input": {"question": f"What is {a} + {b}? Answer with the number."},
+            "input": {"question": f"What is {a} + {b}? Give the number."},
             "expected": a + b,
         }
         for a, b in sums

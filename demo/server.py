@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,20 +56,21 @@ def port_or_free(port: int) -> int:
 @contextlib.contextmanager
 def running(port: int, local_model: bool, say: Callable[[str], None]) -> Iterator[str]:
     """Serve for the time of the block; yields the URL. Its output goes to a file. Raises DemoTrouble."""
-    logs = data_folder() / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    log = data_folder() / "logs" / "serve.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, str(CLONE / "manage.py"), "serve", "--port", str(port)]
     command += ["--local-model"] if local_model else []
-    process = subprocess.Popen(
-        leashed(command, number=signal.SIGTERM),
-        cwd=CLONE,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,  # Ctrl-C is for the demo, which stops the server in order
-    )
+    with log.open("wb") as kept:
+        process = subprocess.Popen(
+            leashed(command, number=signal.SIGTERM),
+            cwd=CLONE,
+            env=environment(),
+            stdout=kept,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for the demo, which stops the server in order
+        )
     try:
-        yield _until_ready(process, logs / "serve.log", say)
+        yield _until_ready(process, log, say)
     finally:
         process.terminate()
         try:
@@ -78,26 +80,20 @@ def running(port: int, local_model: bool, say: Callable[[str], None]) -> Iterato
 
 
 def _until_ready(process: "subprocess.Popen[bytes]", log: Path, say: Callable[[str], None]) -> str:
-    assert process.stdout
-    tail: list[str] = []
-    with log.open("wb") as kept:
-        for raw in process.stdout:
-            kept.write(raw)
-            line = raw.decode(errors="replace").rstrip()
-            tail = [*tail[-14:], line]
+    """The URL, once the server has said it; its own words are passed on meanwhile."""
+    with log.open(errors="replace") as words:
+        while True:
+            line = words.readline()
+            if not line and process.poll() is not None:
+                last = log.read_text(errors="replace").splitlines()[-15:]
+                raise DemoTrouble("the server did not start:\n" + "\n".join(f"    {one}" for one in last))
+            if not line.endswith("\n"):
+                time.sleep(0.05)
+                continue
             if line.startswith("serve ") and "|" in line:
                 say(line.partition("|")[2].strip())
             if line.startswith(READY):
-                _keep_reading(process, log)
-                return line.removeprefix(READY)
-    process.wait()
-    raise DemoTrouble("the server did not start:\n" + "\n".join(f"    {line}" for line in tail))
-
-
-def _keep_reading(process: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Hand the rest of the output to a small process, so that a full pipe never stops the server."""
-    with log.open("ab") as kept:
-        subprocess.Popen(["cat"], stdin=process.stdout, stdout=kept, start_new_session=True)  # noqa: S607
+                return line.removeprefix(READY).strip()
 
 
 def login() -> Login:

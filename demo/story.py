@@ -1,4 +1,4 @@
-"""What the demo does with the SDK: a benchmark from real rows, a run, a repetition with another setting, a comparison."""
+"""What the demo does with the SDK: a benchmark from real rows, a run, the same with another setting, a comparison."""
 
 import hashlib
 import json
