@@ -1,0 +1,154 @@
+"""From a run's row to what a lease needs: where its calls go, with which key, at which pace."""
+
+import asyncio
+import base64
+import ssl
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote, urlsplit
+
+from django.conf import settings
+
+from runs import providers
+from runs.gateway.answers import Redactor
+from runs.gateway.http.outbound import Pool, Target
+from runs.gateway.leases import RunBook
+from runs.gateway.pace import Pace
+from runs.gateway.store import HAS_CALLS, RUN, SECRET, Store
+from runs.providers.data import Provider
+from secrets_vault.sealing import Opener
+
+LIVE_STATES = ("queued", "running", "needs_input")
+
+
+class LeaseRefused(Exception):
+    """``code`` and words for the worker."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+class Books:
+    """The runs that have leases here."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.open: dict[str, RunBook] = {}
+        self.paces: dict[tuple[str, str], Pace] = {}
+        self.tls: ssl.SSLContext | None = None
+        self.lock = asyncio.Lock()
+
+    async def take(self, run: str) -> RunBook:
+        """The run's book, one lease more. LeaseRefused."""
+        async with self.lock:
+            book = self.open.get(run)
+            if book is None:
+                book = self.open[run] = await self._make(run)
+            book.leases += 1
+            return book
+
+    def give_back(self, book: RunBook) -> None:
+        book.leases -= 1
+        self.tidy(book)
+
+    def tidy(self, book: RunBook) -> None:
+        """Forgets a run without leases once all its calls are in the database."""
+        if book.leases <= 0 and not book.cells and self.open.get(book.run) is book:
+            del self.open[book.run]
+            if book.pool is not None:
+                book.pool.close()
+
+    async def _make(self, run: str) -> RunBook:
+        rows = await self.store.read(RUN, (run,))
+        if not rows or rows[0]["status"] not in LIVE_STATES:
+            raise LeaseRefused("run_over", "the run has ended or does not exist")
+        sut, sut_key = rows[0]["sut"], rows[0]["sut_key"]
+        try:
+            provider = providers.get(sut.get("provider") or "")
+        except KeyError as bad:
+            raise LeaseRefused("unknown_provider", str(bad.args[0])) from None
+        value = await self._open_secret(rows[0]["owner_id"], sut_key, provider)
+        base = (sut.get("base_url") or providers.base_url(provider.name)).rstrip("/")
+        pool = None
+        if provider.name != "simulated":
+            pool = Pool(target(provider, base, sut_key, value), self._tls() if base.startswith("https:") else None)
+        owner = sut_key.get("secret") if sut_key.get("kind") == "secret" else None
+        pace = self.paces.setdefault((base or provider.name, owner or ""), Pace())
+        used = (await self.store.read(HAS_CALLS, (run,)))[0]["exists"]
+        return RunBook(
+            run=run, model=str(sut.get("model") or ""), provider=provider, base_url=base, params=sut.get("params") or {},
+            secret=owner, redactor=Redactor(value), pace=pace, pool=pool, fresh=not used,
+        )  # fmt: skip
+
+    async def _open_secret(self, account: Any, sut_key: dict[str, Any], provider: Provider) -> bytes:
+        if sut_key.get("kind") != "secret":
+            if provider.needs_key:
+                raise LeaseRefused(
+                    "missing_secret", f"no key for {provider.label}: add a secret for {providers.host(provider.name)}"
+                )
+            return b""
+        rows = await self.store.read(SECRET, (sut_key["version"], sut_key["secret"]))
+        if not rows or rows[0]["deleted_at"] is not None or rows[0]["owner_id"] != account:
+            raise LeaseRefused("secret_revoked", "the secret that this run uses was deleted")
+        if rows[0]["sealed"] is None:
+            raise LeaseRefused("secret_unavailable", "that version of the secret is gone")
+        aad = f"{account}:{sut_key['secret']}:{sut_key['version']}".encode()
+        try:
+            opener = Opener(Path(settings.KEYS_DIR) / "vault_private")
+            return cast(bytes, opener.open(bytes(rows[0]["sealed"]), aad))
+        except Exception as bad:  # whatever it is, the run can't use the key; its words could show some of it
+            raise LeaseRefused("secret_unavailable", f"the secret can't be opened ({type(bad).__name__})") from None
+
+    def _tls(self) -> ssl.SSLContext:
+        if self.tls is None:
+            self.tls = ssl.create_default_context()
+            self.tls.minimum_version = ssl.TLSVersion.TLSv1_2
+        return self.tls
+
+
+def target(provider: Provider, base: str, sut_key: dict[str, Any], value: bytes) -> Target:
+    """Where the run's calls go, the key in place. LeaseRefused where the key may not go there."""
+    parts = urlsplit(base)
+    host = (parts.hostname or "").lower()
+    if parts.scheme not in ("http", "https") or not host or parts.username or parts.query or parts.fragment:
+        raise LeaseRefused("bad_base_url", f"{provider.label} has no usable base URL")
+    trusted = providers.is_overridden(provider.name) and base == providers.base_url(provider.name)
+    if value and not trusted:
+        if host != str(sut_key.get("host") or "").lower():
+            raise LeaseRefused("destination_forbidden", f"the key belongs to {sut_key.get('host')}, not to {host}")
+        if parts.scheme != "https":
+            raise LeaseRefused("destination_forbidden", "a key is never sent over plain http")
+    query, header = _credentials(provider, sut_key, value)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    shown = parts.netloc.rpartition("@")[2]
+    head = (
+        f"POST {parts.path.rstrip('/')}/chat/completions{query} HTTP/1.1\r\nhost: {shown}\r\n"
+        "content-type: application/json\r\naccept: application/json, text/event-stream\r\n"
+        f"accept-encoding: identity\r\nuser-agent: benchwright\r\n"
+    )
+    shipped = base == providers.base_url(provider.name)
+    open_world = not (trusted or shipped or settings.SINGLE_USER)
+    return Target(parts.scheme, host, port, head.encode("latin-1") + header, open_world)
+
+
+def _credentials(provider: Provider, sut_key: dict[str, Any], value: bytes) -> tuple[str, bytes]:
+    """``(query, header line)`` that carry the key as its rule says."""
+    if not value:
+        return "", b""
+    if any(byte < 0x21 or byte > 0x7E for byte in value):
+        raise LeaseRefused("secret_unavailable", "the secret's value can't be sent in a header")
+    kind, name = sut_key.get("inject_kind") or "bearer", sut_key.get("inject_target") or ""
+    if kind == "bearer" and provider.auth.startswith("header:"):
+        kind, name = "header", provider.auth.partition(":")[2]
+    if name and not all(letter.isalnum() or letter in "-_" for letter in name):
+        raise LeaseRefused("secret_unavailable", "the secret's rule names a header that can't be sent")
+    if kind == "header":
+        return "", (name or "x-api-key").encode() + b": " + value + b"\r\n"
+    if kind == "query":
+        return f"?{name or 'key'}={quote(value, safe='')}", b""
+    if kind == "basic":
+        pair = value if b":" in value else (name.encode() + b":" + value)
+        return "", b"authorization: Basic " + base64.b64encode(pair) + b"\r\n"
+    return "", b"authorization: Bearer " + value + b"\r\n"

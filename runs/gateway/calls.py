@@ -1,0 +1,403 @@
+"""One call's way: key, rules, journal, slot, provider, journal, answer."""
+
+import asyncio
+import email.utils
+import logging
+import os
+import random
+import time
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from kernel.faults import fault
+from runs.gateway import rules
+from runs.gateway.answers import Refused, error_body, normalised
+from runs.gateway.http.inbound import Inbound, Request
+from runs.gateway.http.outbound import UpstreamError
+from runs.gateway.journal import FAILED, SETTLED, UNKNOWN, Call
+from runs.gateway.leases import MOST_CALLS, Attempt, Lease, RunBook
+from runs.gateway.rules import Asked
+from runs.gateway.streams import Relay
+from runs.providers import metering, simulated
+
+if TYPE_CHECKING:
+    from runs.gateway.process import Gateway
+
+log = logging.getLogger("benchwright.gateway")
+
+TRIES = int(os.environ.get("BENCHWRIGHT_MODEL_TRIES", "6"))
+RETRY_SECONDS = float(os.environ.get("BENCHWRIGHT_MODEL_RETRY_SECONDS", "600"))
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 60.0
+RETRIED = frozenset({408, 409, 425, 429})
+NO_RETRY = b"x-should-retry: false\r\n"  # we have retried already; the client need not
+SIMULATED_LATENCY = float(os.environ.get("BENCHWRIGHT_SIMULATED_LATENCY_MS", "0")) / 1000
+_random = random.Random()  # noqa: S311 (jitter)
+
+
+class Failed(Exception):
+    """The call ended without an answer that counts. What the client gets, and how the journal calls it."""
+
+    def __init__(
+        self, status: int, body: bytes, error_class: str, message: str, *, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = body
+        self.error_class = error_class
+        self.message = message
+        self.retry_after = retry_after
+        self.retry = False
+
+
+class Chat:
+    """One chat completion asked by a client."""
+
+    __slots__ = ("asked", "attempt", "book", "call", "conn", "gate", "keep", "lease", "relay", "waited")
+
+    def __init__(self, gate: "Gateway", lease: Lease, conn: Inbound, request: Request) -> None:
+        self.gate = gate
+        self.lease = lease
+        self.book: RunBook = lease.book
+        self.conn = conn
+        self.keep = request.keep
+        self.attempt: Attempt = lease.attempt(request.key)
+        self.asked: Asked = rules.prepare(request.body, self.book.model, self.book.provider, self.book.params)
+        self.call: Call | None = None
+        self.relay: Relay | None = None
+        self.waited = 0.0
+
+    async def run(self) -> None:
+        """Answers the client. Never raises but CancelledError."""
+        try:
+            await self._run()
+        except Refused as no:
+            self.conn.respond(no.status, no.body(), keep=self.keep)
+        except Failed as bad:
+            if self.relay is not None and self.relay.begun:
+                self.conn.abort()
+            else:
+                self.conn.respond(bad.status, bad.body, keep=self.keep, extra=NO_RETRY)
+        except asyncio.CancelledError:
+            self._cancelled()
+        except Exception:
+            log.exception("a call broke inside the gateway")
+            self._end(FAILED, error_class="provider_error", message="the gateway failed")
+            if self.relay is not None and self.relay.begun:
+                self.conn.abort()
+            else:
+                self.conn.respond(500, error_body(500, "internal_error", "the gateway failed"), keep=False)
+
+    def _cancelled(self) -> None:
+        """The attempt was closed, or the run cut off. What had been sent stays in doubt."""
+        self._end(UNKNOWN, error_class="timeout", message="the attempt ended before the answer came")
+        if self.relay is not None and self.relay.begun:
+            self.conn.abort()
+        elif self.lease.ended == "secret_revoked":
+            body = error_body(403, "secret_revoked", "the secret that this run uses was deleted")
+            self.conn.respond(403, body, keep=False)
+        else:
+            self.conn.respond(401, error_body(401, "key_expired", "this key's attempt is over"), keep=False)
+
+    # -- journal ---------------------------------------------------------------------------------------------------
+    async def _run(self) -> None:
+        if self.attempt.known is None:
+            await self.gate.load(self.book, self.attempt)
+        call, fresh = self._take()
+        if not fresh:
+            await self._again(call)
+            return
+        self.call = call
+        self.attempt.calls.append(call)
+        task = asyncio.current_task()
+        if task is not None:
+            self.attempt.open[task] = call
+        try:
+            await self._new(call)
+        finally:
+            if task is not None:
+                self.attempt.open.pop(task, None)
+
+    def _take(self) -> tuple[Call, bool]:
+        """The journal's call for this request, or a new one. Those that did not succeed are stepped over."""
+        attempt, digest = self.attempt, self.asked.hash
+        if len(attempt.calls) >= MOST_CALLS:
+            raise Refused(429, "too_many_calls", f"an attempt may make {MOST_CALLS} calls")
+        cell = self.book.cells.get(attempt.ordinal, {})
+        known = attempt.known or {}
+        occurrence = attempt.counts[digest]
+        while True:
+            found = cell.get((digest, occurrence)) or known.get((digest, occurrence))
+            if found is None or found.status not in (FAILED, UNKNOWN):
+                break
+            occurrence += 1
+        attempt.counts[digest] = occurrence + 1
+        if found is not None:
+            return found, False
+        call = Call(self.book.run, attempt.ordinal, attempt.number, digest, occurrence)
+        call.streamed = self.asked.stream
+        call.request = self.asked.payload
+        self.book.remember(call)
+        return call, True
+
+    async def _again(self, call: Call) -> None:
+        """An earlier attempt made this call: its answer, once it is there."""
+        self.attempt.calls.append(call)
+        self.attempt.reused += 1
+        if not call.ended():
+            if call.finished is None:
+                call.finished = asyncio.get_running_loop().create_future()
+            await asyncio.shield(call.finished)
+        if call.status != SETTLED:
+            raise Failed(
+                502,
+                error_body(502, call.error_class or "provider_error", call.error_message or "the call failed"),
+                call.error_class or "provider_error",
+                call.error_message or "the call failed",
+            )
+        if call.streamed:
+            Relay(self.conn, self.book.redactor, self.asked.show_usage).replay(call.response, self.keep)
+            return
+        body, _ = normalised(call.response)
+        self.conn.respond(200, body, keep=self.keep)
+
+    def _end(self, status: str, *, error_class: str | None = None, message: str | None = None) -> None:
+        """Writes a call's end. A call that was never sent leaves no trace but in the attempt's facts."""
+        call = self.call
+        if call is None or call.ended():
+            return
+        never_sent = not call.status
+        call.settled = time.time()
+        call.waited_ms = int(self.waited * 1000)
+        call.error_class, call.error_message = error_class, message
+        call.status = status
+        if never_sent and status != SETTLED:
+            self.book.forget(call)
+            if call in self.attempt.calls and status == UNKNOWN:
+                self.attempt.calls.remove(call)
+        else:
+            self.gate.journal.ended(call)
+            self.gate.store.add(call)
+        if call.finished is not None and not call.finished.done():
+            call.finished.set_result(None)
+
+    # -- the provider ----------------------------------------------------------------------------------------------
+    async def _new(self, call: Call) -> None:
+        while True:
+            call.tries += 1
+            try:
+                await self._try(call)
+                return
+            except Failed as bad:
+                if not bad.retry or call.tries >= TRIES or self.lease.ended or not await self._back_off(call, bad):
+                    call.http_status = bad.status
+                    call.response = call.response or bad.body
+                    self._end(FAILED, error_class=bad.error_class, message=bad.message)
+                    raise
+
+    async def _back_off(self, call: Call, bad: Failed) -> bool:
+        """Waits before the next try. False where the wait would be longer than we may wait in all."""
+        wait = bad.retry_after
+        if wait is None:
+            wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (call.tries - 1)) * _random.uniform(0.5, 1.0)
+        if self.waited + wait > RETRY_SECONDS:
+            return False
+        self.lease.control.push(
+            {
+                "op": "retry",
+                "lease": self.lease.name,
+                "cell": call.ordinal,
+                "attempt": self.attempt.number,
+                "status": bad.status,
+                "wait_s": round(wait, 3),
+                "try": call.tries,
+                "provider": self.book.provider.name,
+            }
+        )
+        await self._waiting(asyncio.sleep(wait))
+        return not self.lease.ended
+
+    async def _waiting(self, what: Any) -> None:
+        begun = time.monotonic()
+        self.attempt.waits.begin()
+        try:
+            await what
+        finally:
+            self.attempt.waits.end()
+            self.waited += time.monotonic() - begun
+
+    async def _try(self, call: Call) -> None:
+        pace = self.book.pace
+        if not pace.waiters and pace.free():
+            pace.open += 1
+        else:
+            await self._waiting(pace.enter())
+        refused = ok = False
+        try:
+            if self.lease.ended:
+                raise Failed(
+                    401, error_body(401, "key_expired", "the run's lease is over"), "timeout", "the lease ended"
+                )
+            if not call.status:
+                fault("M1")
+                await self.gate.journal.sent(call)
+                fault("M2")
+            await self._exchange(call)
+            ok = True
+        except Failed as bad:
+            refused = bad.status == 429
+            if refused and bad.retry_after:
+                pace.pause(bad.retry_after)
+            raise
+        finally:
+            pace.leave(refused=refused, ok=ok)
+
+    async def _exchange(self, call: Call) -> None:
+        begun = time.monotonic()
+        try:
+            if self.book.pool is None:
+                await self._simulate(call)
+                return
+            exchange, outbound = await self.book.pool.start(self.asked.payload)
+            try:
+                status = await exchange.head()
+                if status == 200 and self.asked.stream:
+                    await self._stream(call, exchange.blocks())
+                    return
+                raw = await exchange.body()
+            finally:
+                if not exchange.done:
+                    outbound.transport.abort()
+        except UpstreamError as bad:
+            raise self._unheard(bad) from None
+        finally:
+            call.latency_ms = int((time.monotonic() - begun) * 1000)
+        self._answered(call, status, exchange.headers, raw)
+
+    def _unheard(self, bad: UpstreamError) -> Failed:
+        kind = "timeout" if bad.kind == "timeout" else "provider_error"
+        code = {"timeout": "upstream_timeout", "limit": "upstream_limit"}.get(bad.kind, "upstream_error")
+        status = 504 if bad.kind == "timeout" else 502
+        failed = Failed(status, error_body(status, code, str(bad)), kind, str(bad))
+        failed.retry = not bad.begun and bad.kind in ("connect", "cut", "timeout")
+        if bad.reused and failed.retry and bad.kind == "cut":
+            failed.retry_after = 0.0  # an idle connection that had died: the next one will do
+        return failed
+
+    def _answered(self, call: Call, status: int, headers: dict[bytes, bytes], raw: bytes) -> None:
+        raw = self.book.redactor.clean(raw)
+        call.http_status = status
+        if status != 200:
+            raise refusal(status, headers, raw, self.book.provider.label)
+        try:
+            body, answer = normalised(raw)
+        except ValueError:
+            message = "the provider's answer is not JSON"
+            raise Failed(502, error_body(502, "upstream_error", message), "provider_error", message) from None
+        call.response = raw
+        self._settle(call, answer, len(body))
+        fault("M5")
+        self.conn.respond(200, body, keep=self.keep)
+
+    def _settle(self, call: Call, answer: dict[str, Any], received: int) -> None:
+        book = self.book
+        usage = metering.usage_of(answer, book.provider, len(self.asked.payload), received)
+        served, upstream = answer.get("model"), answer.get("provider")
+        call.served = served if isinstance(served, str) else None
+        call.upstream = upstream if isinstance(upstream, str) else book.provider.name
+        choices = answer.get("choices")
+        first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+        reason = first.get("finish_reason")
+        call.finish_reason = reason if isinstance(reason, str) else None
+        call.tokens_in, call.tokens_out, call.tokens_cached, call.tokens_reasoning = usage[:4]
+        call.estimated = usage.estimated
+        call.cost, call.priced_by = metering.cost_of(usage, book.provider, book.model, call.served)
+        self._end(SETTLED)
+
+    # -- streams ---------------------------------------------------------------------------------------------------
+    async def _stream(self, call: Call, blocks: Any) -> None:
+        relay = self.relay = Relay(self.conn, self.book.redactor, self.asked.show_usage)
+        try:
+            async for block in blocks:
+                relay.feed(block)
+                fault("M3")
+                if self.conn.draining is not None:
+                    await self.conn.draining
+            relay.finish()
+        except UpstreamError as bad:
+            self._cut(call, relay, str(bad), "timeout" if bad.kind == "timeout" else "provider_error")
+        except ValueError as bad:
+            self._cut(call, relay, str(bad), "provider_error")
+        call.http_status = 200
+        call.response = bytes(relay.kept)
+        self._settle(call, relay.summary(), relay.text_bytes)
+        fault("M5")
+        relay.end(self.keep)
+
+    def _cut(self, call: Call, relay: Relay, message: str, error_class: str) -> None:
+        """A stream that broke off: what was delivered is counted, and the client sees the break."""
+        call.response = bytes(relay.kept)
+        usage = metering.estimate(len(self.asked.payload), relay.text_bytes)
+        call.tokens_in, call.tokens_out, call.estimated = usage.tokens_in, usage.tokens_out, True
+        call.served = relay.model
+        call.cost, call.priced_by = metering.cost_of(usage, self.book.provider, self.book.model, relay.model)
+        raise Failed(502, error_body(502, "upstream_error", message), error_class, message) from None
+
+    async def _simulate(self, call: Call) -> None:
+        if SIMULATED_LATENCY:
+            await asyncio.sleep(SIMULATED_LATENCY)
+        if self.asked.stream:
+            await self._stream(call, _pieces(simulated.chunks(self.asked.body)))
+        else:
+            self._answered(call, 200, {}, orjson.dumps(simulated.answer(self.asked.body)))
+
+
+async def _pieces(items: list[bytes]) -> Any:
+    for item in items:
+        yield item
+
+
+def refusal(status: int, headers: dict[bytes, bytes], raw: bytes, label: str) -> Failed:
+    """What a provider's answer other than 200 means."""
+    message = f"{label} answered {status}: {told(raw)}"
+    error_class = "provider_error"
+    if status == 429:
+        error_class = "rate_limited"
+    elif status == 408:
+        error_class = "timeout"
+    elif status in (401, 403):
+        message = f"{label} rejected the key ({status}): {told(raw)}"
+    if 300 <= status < 400 or status < 200 or 200 < status < 300:
+        body = error_body(502, "upstream_error", f"{label} answered with an unexpected status {status}")
+        return Failed(502, body, error_class, message)
+    body = raw if raw[:1] in (b"{", b"[") else error_body(status, "upstream_error", message)
+    failed = Failed(status, body, error_class, message, retry_after=retry_after(headers))
+    failed.retry = status in RETRIED or status >= 500
+    return failed
+
+
+def told(raw: bytes) -> str:
+    """The provider's own words, short."""
+    try:
+        error = orjson.loads(raw)["error"]
+        text = error["message"] if isinstance(error, dict) else error
+    except (orjson.JSONDecodeError, KeyError, TypeError, IndexError):
+        text = raw[:300].decode("utf-8", "replace")
+    return str(text)[:300]
+
+
+def retry_after(headers: dict[bytes, bytes]) -> float | None:
+    """Seconds that the provider asks us to wait; None where it says nothing usable."""
+    exact = headers.get(b"retry-after-ms")
+    value = headers.get(b"retry-after")
+    try:
+        if exact is not None:
+            return max(0.0, float(exact) / 1000)
+        if value is None:
+            return None
+        seconds = float(value)
+        return max(0.0, seconds) if seconds == seconds and seconds < 1e6 else None
+    except ValueError:
+        when = email.utils.parsedate_tz((value or b"").decode("latin-1"))
+        return max(0.0, email.utils.mktime_tz(when) - time.time()) if when else None

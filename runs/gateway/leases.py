@@ -1,0 +1,191 @@
+"""What the gateway knows while a worker's shard is going: leases, the attempts in them, and the calls of their cells."""
+
+import asyncio
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from runs import gateway_keys
+from runs.gateway.answers import Redactor, Refused
+from runs.gateway.http.inbound import Inbound
+from runs.gateway.http.outbound import Pool
+from runs.gateway.journal import FAILED, SETTLED, UNKNOWN, Call
+from runs.gateway.pace import Pace
+from runs.providers.data import Provider
+
+MOST_CALLS = 5000  # of one attempt; more is a scorer that runs wild
+MOST_KEYS = 200_000
+
+
+class Waits:
+    """Time in which something waited, counted once however many waited at once. Seconds."""
+
+    __slots__ = ("count", "since", "total")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.since = 0.0
+        self.total = 0.0
+
+    def begin(self) -> None:
+        if self.count == 0:
+            self.since = time.monotonic()
+        self.count += 1
+
+    def end(self) -> None:
+        self.count -= 1
+        if self.count == 0:
+            self.total += time.monotonic() - self.since
+
+    def ms(self) -> int:
+        running = time.monotonic() - self.since if self.count else 0.0
+        return int((self.total + running) * 1000)
+
+
+class Attempt:
+    """One attempt at a cell: whose key it is, what it asked, in which order."""
+
+    __slots__ = ("calls", "closed", "counts", "key", "known", "loading", "number", "open", "ordinal", "reused", "waits")
+
+    def __init__(self, key: str, ordinal: int, number: int) -> None:
+        self.key = key
+        self.ordinal = ordinal
+        self.number = number
+        self.calls: list[Call] = []
+        self.counts: Counter[str] = Counter()
+        self.open: dict[asyncio.Task[None], Call] = {}
+        self.known: dict[tuple[str, int], Call] | None = None  # the cell's earlier calls; None = not looked up yet
+        self.loading: asyncio.Future[None] | None = None
+        self.waits = Waits()
+        self.closed = False
+        self.reused = 0
+
+
+@dataclass
+class RunBook:
+    """One run's memory here, shared by its leases."""
+
+    run: str
+    model: str
+    provider: Provider
+    base_url: str
+    params: dict[str, Any]
+    secret: str | None  # id
+    redactor: Redactor
+    pace: Pace
+    pool: Pool | None  # None for simulated
+    fresh: bool  # no call of this run was in the database when its first lease came
+    leases: int = 0
+    seen: set[int] = field(default_factory=set)
+    # Calls that an attempt may still need: in flight, or not in the database yet.
+    cells: dict[int, dict[tuple[str, int], Call]] = field(default_factory=dict)
+
+    def remember(self, call: Call) -> None:
+        self.cells.setdefault(call.ordinal, {})[call.hash, call.occurrence] = call
+
+    def forget(self, call: Call) -> None:
+        """The database has it now."""
+        cell = self.cells.get(call.ordinal)
+        if cell is not None and cell.get((call.hash, call.occurrence)) is call:
+            del cell[call.hash, call.occurrence]
+            if not cell:
+                del self.cells[call.ordinal]
+
+
+class Lease:
+    """One worker's shard: its listener, its key material and its attempts."""
+
+    def __init__(self, name: str, book: RunBook, mac_key: str, control: Any) -> None:
+        self.name = name
+        self.book = book
+        self.mac_key = mac_key
+        self.control = control
+        self.keys: dict[str, Attempt] = {}
+        self.attempts: dict[tuple[int, int], Attempt] = {}
+        self.closed: set[tuple[int, int]] = set()
+        self.server: asyncio.Server | None = None
+        self.connections: set[Inbound] = set()
+        self.ended: str | None = None  # the code that its calls get from now on
+
+    def attempt(self, key: str) -> Attempt:
+        """Whose key this is. Refused 401, or 403 where the run's secret was deleted."""
+        if self.ended == "secret_revoked":
+            raise Refused(403, "secret_revoked", "the secret that this run uses was deleted")
+        found = self.keys.get(key)
+        if found is None:
+            found = self._open(key)
+        if found.closed or self.ended:
+            raise Refused(401, "key_expired", "this key's attempt is over")
+        return found
+
+    def _open(self, key: str) -> Attempt:
+        if not key:
+            raise Refused(401, "missing_key", "send BW_MODEL_PROXY_KEY as a bearer token")
+        try:
+            parts = gateway_keys.read(self.mac_key, self.name, key)
+        except ValueError:
+            parts = None
+        if parts is None:
+            raise Refused(401, "invalid_key", "this key is not one of this run's sandbox")
+        if len(self.keys) >= MOST_KEYS:
+            raise Refused(429, "too_many_keys", "too many attempts in one lease")
+        place = parts.ordinal, parts.attempt
+        if place in self.closed:
+            raise Refused(401, "key_expired", "this key's attempt is over")
+        found = self.attempts.get(place)
+        if found is None:
+            found = self.attempts[place] = Attempt(key, *place)
+        self.keys[key] = found
+        return found
+
+    def close_attempt(self, ordinal: int, number: int) -> Attempt | None:
+        """Ends an attempt's keys and cancels its open calls. The attempt, if it was ever seen."""
+        self.closed.add((ordinal, number))
+        attempt = self.attempts.pop((ordinal, number), None)
+        if attempt is None:
+            return None
+        self.keys.pop(attempt.key, None)
+        attempt.closed = True
+        for task in attempt.open:
+            task.cancel()
+        return attempt
+
+
+def facts(calls: list[Call], *, known: bool, reused: int, waited_ms: int) -> dict[str, Any]:
+    """The account of one attempt's calls, as the control protocol tells it."""
+    ended = [call for call in calls if call.status in (SETTLED, FAILED, UNKNOWN)]
+    settled = [call for call in ended if call.status == SETTLED]
+    priced = [call.cost for call in ended if call.cost is not None]
+    unpriced = sum(call.cost is None for call in settled)
+    trouble = _unresolved(ended)
+    last = settled[-1] if settled else None
+    return {
+        "known": known,
+        "calls": len(ended),
+        "failed": len(ended) - len(settled),
+        "unresolved": trouble is not None,
+        "error_class": trouble.error_class or "provider_error" if trouble else None,
+        "error_message": trouble.error_message if trouble else None,
+        "tokens_in": sum(call.tokens_in for call in ended),
+        "tokens_out": sum(call.tokens_out for call in ended),
+        "cost": sum(priced) if priced or not unpriced else None,
+        "unpriced": unpriced,
+        "model_ms": sum(call.latency_ms for call in ended),
+        "waited_ms": waited_ms,
+        "stop_reason": last.finish_reason if last else None,
+        "served": last.served if last else None,
+        "upstream": last.upstream if last else None,
+        "reused": reused,
+    }
+
+
+def _unresolved(calls: list[Call]) -> Call | None:
+    """The last call that did not succeed and whose request never succeeded later."""
+    trouble: dict[str, Call] = {}
+    for call in calls:
+        if call.status == SETTLED:
+            trouble.pop(call.hash, None)
+        else:
+            trouble[call.hash] = call
+    return list(trouble.values())[-1] if trouble else None

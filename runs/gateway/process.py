@@ -1,0 +1,279 @@
+"""The gateway process: its parts, its clock, its start and its end."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.conf import settings
+
+from runs.gateway.answers import Refused
+from runs.gateway.books import Books, LeaseRefused
+from runs.gateway.calls import Chat
+from runs.gateway.control import Control, ControlServer
+from runs.gateway.http.inbound import Inbound, Request
+from runs.gateway.journal import Call, Journal
+from runs.gateway.leases import Attempt, Lease, RunBook, facts
+from runs.gateway.rules import refuse_path
+from runs.gateway.store import LIVE, Store
+
+import orjson  # isort: skip
+
+log = logging.getLogger("benchwright.gateway")
+
+TICK_SECONDS = 0.25
+LIVE_SECONDS = 1.0  # how often deleted secrets and ended runs are looked for
+MOST_CONNECTIONS = 4096  # of one lease
+STOP_SECONDS = 5.0
+
+
+class Gateway:
+    """Everything that is shared between connections."""
+
+    def __init__(self, journal: Journal, store: Store) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.journal = journal
+        self.store = store
+        self.books = Books(store)
+        self.leases: dict[str, Lease] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
+        store.on_stored.append(self._stored)
+
+    def _stored(self, call: Call) -> None:
+        book = self.books.open.get(call.run)
+        if book is not None:
+            book.forget(call)
+            self.books.tidy(book)
+
+    # -- leases ----------------------------------------------------------------------------------------------------
+    async def lease(self, name: str, run: str, mac_key: str, listener: socket.socket, control: Control) -> None:
+        """Serves ``listener`` for a run's shard. LeaseRefused."""
+        if name in self.leases:
+            raise LeaseRefused("lease_exists", "this lease is already open")
+        bytes.fromhex(mac_key)
+        book = await self.books.take(run)
+        lease = self.leases[name] = Lease(name, book, mac_key, control)
+        try:
+            lease.server = await self.loop.create_server(lambda: self._connection(lease), sock=listener, backlog=1024)
+        except BaseException:
+            self.end_lease(name, "lease_closed")
+            raise
+
+    def _connection(self, lease: Lease) -> Inbound:
+        conn = Inbound(self._server_of(lease), lease.connections.discard)
+        lease.connections.add(conn)
+        if len(lease.connections) > MOST_CONNECTIONS:
+            self.loop.call_soon(conn.abort)
+        return conn
+
+    def _server_of(self, lease: Lease) -> Callable[[Inbound, Request], None]:
+        def serve(conn: Inbound, request: Request) -> None:
+            self.serve(lease, conn, request)
+
+        return serve
+
+    def end_lease(self, name: str, code: str, *, cancel: bool = False) -> None:
+        """Closes a lease's listener and connections. Its open calls run on unless ``cancel``."""
+        lease = self.leases.pop(name, None)
+        if lease is None:
+            return
+        lease.ended = lease.ended or code
+        if lease.server is not None:
+            lease.server.close()
+        if cancel:
+            for attempt in lease.attempts.values():
+                for task in attempt.open:
+                    task.cancel()
+        for conn in list(lease.connections):
+            conn.abort()
+        self.books.give_back(lease.book)
+
+    def revoke(self, lease: Lease) -> None:
+        """The run's secret is gone: calls end with 403, and so does whatever its sandbox asks from now on."""
+        if lease.ended:
+            return
+        lease.ended = "secret_revoked"
+        lease.control.push({"op": "revoked", "lease": lease.name, "code": "secret_revoked"})
+        for attempt in lease.attempts.values():
+            for task in attempt.open:
+                task.cancel()
+        # A later lease must not find the opened secret in memory.
+        if self.books.open.get(lease.book.run) is lease.book:
+            del self.books.open[lease.book.run]
+
+    # -- requests --------------------------------------------------------------------------------------------------
+    def serve(self, lease: Lease, conn: Inbound, request: Request) -> None:
+        try:
+            if request.path == b"/v1/chat/completions" and request.method == b"POST":
+                task = self.loop.create_task(Chat(self, lease, conn, request).run())
+                self.tasks.add(task)
+                task.add_done_callback(self.tasks.discard)
+                return
+            lease.attempt(request.key)
+            if request.path != b"/v1/models" or request.method != b"GET":
+                raise refuse_path(request.method, request.path)
+        except Refused as no:
+            conn.respond(no.status, no.body(), keep=request.keep)
+            return
+        model = {"id": lease.book.model, "object": "model", "created": 0, "owned_by": lease.book.provider.name}
+        conn.respond(200, orjson.dumps({"object": "list", "data": [model]}), keep=request.keep)
+
+    async def load(self, book: RunBook, attempt: Attempt) -> None:
+        """Finds the cell's earlier calls. Nothing is asked for a cell that can't have any."""
+        if book.fresh and attempt.ordinal not in book.seen:
+            book.seen.add(attempt.ordinal)
+            attempt.known = {}
+            return
+        if attempt.loading is None:
+            attempt.loading = self.loop.create_future()
+            try:
+                found = await self.store.calls_of(book.run, [attempt.ordinal])
+            except BaseException:
+                attempt.loading.set_result(None)
+                attempt.loading = None
+                raise
+            attempt.known = {(call.hash, call.occurrence): call for call in found}
+            attempt.loading.set_result(None)
+        else:
+            await attempt.loading
+
+    # -- facts -----------------------------------------------------------------------------------------------------
+    async def facts(self, name: str, cells: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+        """Closes attempts and tells what their calls were. What this process never saw comes from the table."""
+        lease = self.leases.get(name)
+        attempts = [lease.close_attempt(ordinal, number) if lease else None for ordinal, number in cells]
+        waiting = [task for attempt in attempts if attempt for task in attempt.open]
+        if waiting:
+            await asyncio.wait(waiting, timeout=5)
+        out = [_facts_of(attempt) if attempt else None for attempt in attempts]
+        missing = [cell for cell, found in zip(cells, out, strict=True) if found is None]
+        if missing and lease is not None:
+            out = await self._fill(lease.book, cells, out)
+        return [found or facts([], known=False, reused=0, waited_ms=0) for found in out]
+
+    async def _fill(
+        self, book: RunBook, cells: Sequence[Sequence[int]], out: list[dict[str, Any] | None]
+    ) -> list[dict[str, Any] | None]:
+        wanted = [cell[0] for cell, found in zip(cells, out, strict=True) if found is None]
+        if book.fresh and not book.seen.intersection(wanted):
+            return out
+        stored = await self.store.calls_of(book.run, wanted)
+        for index, (ordinal, number) in enumerate(cells):
+            if out[index] is not None:
+                continue
+            calls = [call for call in stored if call.ordinal == ordinal]
+            mine = sorted((call for call in calls if call.attempt == number), key=lambda call: call.created)
+            if calls:
+                waited = sum(call.waited_ms for call in mine)
+                out[index] = facts(mine, known=True, reused=0, waited_ms=waited)
+        return out
+
+    def waited(self, name: str, cells: Sequence[Sequence[int]]) -> dict[str, list[int]]:
+        """How long attempts have waited for slots and back-off so far, in ms, and how many calls they have open."""
+        lease = self.leases.get(name)
+        found = [lease.attempts.get((cell[0], cell[1])) if lease else None for cell in cells]
+        return {
+            "waited_ms": [attempt.waits.ms() if attempt else 0 for attempt in found],
+            "open_calls": [len(attempt.open) if attempt else 0 for attempt in found],
+        }
+
+    # -- clock -----------------------------------------------------------------------------------------------------
+    async def tick_forever(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            now = self.loop.time()
+            for book in list(self.books.open.values()):
+                if book.pool is not None:
+                    book.pool.tick(now)
+            for lease in list(self.leases.values()):
+                for conn in [conn for conn in lease.connections if conn.overdue(now)]:
+                    conn.abort()
+
+    async def watch_forever(self) -> None:
+        """Ends leases of runs that are over and of secrets that were deleted."""
+        while True:
+            await asyncio.sleep(LIVE_SECONDS)
+            if not self.leases:
+                continue
+            try:
+                await self._watch()
+            except psycopg.Error:
+                log.warning("can't see whether secrets were deleted: the database is away")
+
+    async def _watch(self) -> None:
+        leases = list(self.leases.values())
+        secrets = {lease.book.secret for lease in leases if lease.book.secret}
+        rows = await self.store.read(LIVE, (list({lease.book.run for lease in leases}), list(secrets)))
+        alive = {row["id"] for row in rows}
+        for lease in leases:
+            if lease.book.run not in alive:
+                lease.control.push({"op": "revoked", "lease": lease.name, "code": "run_over"})
+                self.end_lease(lease.name, "run_over", cancel=True)
+            elif lease.book.secret and lease.book.secret not in alive:
+                self.revoke(lease)
+
+    async def stop(self) -> None:
+        """Lets calls under way end for a few seconds; what is open then stays in doubt."""
+        for name in list(self.leases):
+            self.end_lease(name, "gateway_stopping")
+        if self.tasks:
+            _, late = await asyncio.wait(self.tasks, timeout=STOP_SECONDS)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late, timeout=1)
+        with contextlib.suppress(psycopg.Error):
+            await self.store.flush()
+        await self.store.close()
+        self.journal.close()
+
+
+def _facts_of(attempt: Attempt) -> dict[str, Any]:
+    return facts(attempt.calls, known=True, reused=attempt.reused, waited_ms=attempt.waits.ms())
+
+
+async def recover(journal: Journal, store: Store) -> int:
+    """Brings what an earlier process left in its files into PostgreSQL. The number of calls; waits for the database."""
+    calls = list(journal.replay())
+    pause = 0.2
+    while True:
+        try:
+            for start in range(0, len(calls), 200):
+                await store.write(calls[start : start + 200])
+            break
+        except psycopg.OperationalError:
+            log.warning("waiting for the database to take %d journaled calls", len(calls))
+            await asyncio.sleep(pause)
+            pause = min(5.0, pause * 2)
+    journal.forget_old()
+    return len(calls)
+
+
+async def run(ready: Callable[[str], None]) -> None:
+    """The gateway until SIGTERM or SIGINT. ``ready`` is called with a line for people. JournalBusy."""
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    journal = Journal(Path(settings.GATEWAY_JOURNAL_DIR))
+    store = Store(journal)
+    recovered = await recover(journal, store)
+    gate = Gateway(journal, store)
+    server = ControlServer(gate, settings.GATEWAY_SOCKET)
+    clocks = [loop.create_task(work) for work in (store.write_forever(), gate.tick_forever(), gate.watch_forever())]
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    ready(f"gateway ready on {settings.GATEWAY_SOCKET} ({recovered} calls recovered)")
+    await stopping.wait()
+    server.close()
+    for clock in clocks:
+        clock.cancel()
+    await asyncio.wait(clocks, timeout=2)
+    await gate.stop()

@@ -1,0 +1,88 @@
+"""What a call used and what it cost. Everything here takes a provider's word as it comes and believes no shape."""
+
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+
+from kernel.money import from_dollars
+from runs.providers import _SNAPSHOT
+from runs.providers.data import Provider
+from runs.providers.prices import PRICES, VERSION, Price
+
+_MOST_TOKENS = 1 << 31
+
+
+class Usage(NamedTuple):
+    """Tokens of one call. ``cached`` is part of ``tokens_in``, ``reasoning`` of ``tokens_out``."""
+
+    tokens_in: int
+    tokens_out: int
+    cached: int
+    reasoning: int
+    reported: int | None  # micro-cents, by the provider
+    estimated: bool
+
+
+def usage_of(answer: dict[str, Any], provider: Provider, sent: int, received: int) -> Usage:
+    """From ``answer["usage"]``; without one, an estimate from the bytes of text ``sent`` and ``received``."""
+    told = answer.get("usage")
+    if not isinstance(told, dict) or not (_count(told.get("prompt_tokens")) or _count(told.get("completion_tokens"))):
+        return estimate(sent, received)
+    tokens_in = _count(told.get("prompt_tokens"))
+    tokens_out = _count(told.get("completion_tokens"))
+    cached = min(
+        tokens_in,
+        _detail(told, "prompt_tokens_details", "cached_tokens") or _count(told.get("prompt_cache_hit_tokens")),
+    )
+    reasoning = _detail(told, "completion_tokens_details", "reasoning_tokens")
+    total = _count(told.get("total_tokens"))
+    if reasoning and total == tokens_in + tokens_out + reasoning:
+        tokens_out += reasoning  # some count thinking beside the answer instead of in it
+    return Usage(tokens_in, tokens_out, cached, reasoning, _reported(told, provider), False)
+
+
+def estimate(sent: int, received: int) -> Usage:
+    """Four bytes a token, never nothing: by accident no call is free."""
+    return Usage(max(1, sent // 4), max(1, -(-received // 4)), 0, 0, None, True)
+
+
+def cost_of(usage: Usage, provider: Provider, asked: str, served: str | None) -> tuple[int | None, str | None]:
+    """``(micro-cents or None = unpriced, by what)``. Rounded half to even once."""
+    if provider.free:
+        return 0, "free"
+    if usage.reported is not None:
+        return usage.reported, "reported"
+    price = _find(provider.name, served or asked) or _find(provider.name, asked)
+    if price is None:
+        return None, None
+    plain = usage.tokens_in - usage.cached
+    total = plain * price.tokens_in + usage.cached * price.cached + usage.tokens_out * price.tokens_out
+    whole, rest = divmod(total, 1_000_000)
+    return whole + (rest > 500_000 or (rest == 500_000 and whole % 2 == 1)), VERSION
+
+
+def _find(provider: str, model: str) -> Price | None:
+    table = PRICES.get(provider, {})
+    name = model.lower().removeprefix("models/")
+    return table.get(name) or table.get(_SNAPSHOT.sub("", name))
+
+
+def _reported(told: dict[str, Any], provider: Provider) -> int | None:
+    cost = told.get("cost")
+    if not provider.reports_cost or isinstance(cost, bool) or not isinstance(cost, int | float | str):
+        return None
+    try:
+        amount = Decimal(str(cost))
+        return from_dollars(amount) if 0 <= amount < 1_000_000 else None
+    except InvalidOperation:
+        return None
+
+
+def _detail(told: dict[str, Any], group: str, name: str) -> int:
+    details = told.get(group)
+    return _count(details.get(name)) if isinstance(details, dict) else 0
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST_TOKENS:
+        return 0
+    return int(value)

@@ -1,0 +1,219 @@
+"""A real gateway process, a twin of a provider, and runs to call it for."""
+
+import asyncio
+import os
+import secrets
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.conf import settings
+
+from accounts.models import User
+from runs.gateway_client import GatewayClient
+from runs.gateway_keys import mint
+from runs.models import ModelCall, Run
+from tests.twins.openai_twin import OpenAITwin
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MODEL = "twin-1"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class GatewayProcess:
+    """`manage.py gateway` with folders of its own."""
+
+    def __init__(self, folder: Path, **env: str) -> None:
+        self.folder = folder
+        self.socket = str(folder / "gw.sock")
+        self.journal = folder / "journal"
+        self.keyed_port = free_port()
+        self.env = env
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, **env: str) -> None:
+        entry = settings.DATABASES["default"]
+        whole = {
+            **os.environ,
+            "DATABASE_URL": f"postgresql://postgres:@/{entry['NAME']}?host={entry['HOST']}",
+            "BENCHWRIGHT_TEST_DATABASE": "",
+            "BENCHWRIGHT_DATA": str(settings.DATA_DIR),
+            "BENCHWRIGHT_GATEWAY_SOCKET": self.socket,
+            "BENCHWRIGHT_JOURNAL_DIR": str(self.journal),
+            "DJANGO_SETTINGS_MODULE": "benchwright_site.settings",
+            "BW_PROVIDER_OPENAI_BASE_URL": f"http://127.0.0.1:{self.keyed_port}/v1",
+            **self.env,
+            **env,
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "manage.py", "gateway"], cwd=ROOT, env=whole, stdout=subprocess.PIPE
+        )
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], 30)
+        line = self.process.stdout.readline() if ready else b""
+        assert line.startswith(b"gateway ready"), line
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(10)
+        self.close_pipe()
+
+    def died(self, timeout: float = 10) -> bool:
+        assert self.process is not None
+        code = self.process.wait(timeout)
+        self.close_pipe()
+        return code == -signal.SIGKILL
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self.close_pipe()
+
+    def close_pipe(self) -> None:
+        if self.process is not None and self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix="bwg-", dir="/var/tmp"))
+
+
+@pytest.fixture(scope="session")
+def shared_gateway(django_db_setup: None) -> Iterator[GatewayProcess]:
+    process = GatewayProcess(_folder(), BENCHWRIGHT_MODEL_TRIES="4")
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def own_gateway(transactional_db: None) -> Iterator[GatewayProcess]:
+    """One to kill; not started yet."""
+    process = GatewayProcess(_folder())
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[OpenAITwin]:
+    found = OpenAITwin()
+    await found.start()
+    yield found
+    await found.stop()
+
+
+@dataclass
+class Bench:
+    """A lease on a gateway as a worker holds one, and what a scorer does through it."""
+
+    gateway: GatewayProcess
+    client: GatewayClient
+    run: Run
+    lease: str = ""
+    mac_key: str = ""
+    url: str = ""
+    retries: list[dict[str, Any]] = field(default_factory=list)
+    revoked: list[dict[str, Any]] = field(default_factory=list)
+    lost: list[bool] = field(default_factory=list)
+
+    async def open(self) -> "Bench":
+        self.lease, self.mac_key = uuid.uuid4().hex, secrets.token_hex(32)
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(512)
+            self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            await self.client.lease(self.run.id, self.lease, self.mac_key, listener)
+        return self
+
+    def key(self, cell: int = 0, attempt: int = 1) -> str:
+        return mint(self.mac_key, self.lease, cell, attempt)
+
+    async def chat(
+        self, text: str = "2+2?", *, cell: int = 0, attempt: int = 1, key: str | None = None, **body: Any
+    ) -> httpx.Response:
+        sent = {"model": MODEL, "messages": [{"role": "user", "content": text}], **body}
+        return await self.post("/v1/chat/completions", sent, key=key or self.key(cell, attempt))
+
+    async def post(self, path: str, body: Any, *, key: str | None = None) -> httpx.Response:
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        async with httpx.AsyncClient(base_url=self.url, timeout=30, trust_env=False) as http:
+            if isinstance(body, bytes):
+                return await http.post(path, content=body, headers=headers)
+            return await http.post(path, json=body, headers=headers)
+
+    async def facts(self, cell: int = 0, attempt: int = 1) -> dict[str, Any]:
+        return (await self.client.facts(self.lease, [(cell, attempt)]))[0]
+
+    async def rows(self, count: int) -> list[ModelCall]:
+        """The run's journal rows, once there are that many that have ended."""
+        for _ in range(100):
+            found = [row async for row in ModelCall.objects.filter(run=self.run).order_by("id")]
+            if len(found) >= count:
+                return found
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"{len(found)} rows instead of {count}")
+
+
+async def connect(gateway: GatewayProcess, run: Run) -> Bench:
+    retries: list[dict[str, Any]] = []
+    revoked: list[dict[str, Any]] = []
+    lost: list[bool] = []
+    client = GatewayClient(
+        gateway.socket, on_retry=retries.append, on_revoked=revoked.append, on_lost=lambda: lost.append(True)
+    )
+    await client.connect()
+    return Bench(gateway, client, run, retries=retries, revoked=revoked, lost=lost)
+
+
+@pytest.fixture
+def make_run(transactional_db: None) -> Callable[..., Any]:
+    """``await make_run(base_url=…, provider="local", params={}, **fields)`` -> a running Run of a fresh account."""
+
+    async def make(base_url: str = "", provider: str = "local", params: Any = None, **fields: Any) -> Run:
+        owner = fields.pop("owner", None)
+        if owner is None:
+            owner = await User.objects.acreate(email=f"{uuid.uuid4().hex}@example.org")
+        sut = {"model": MODEL, "provider": provider, "base_url": base_url, "params": params or {}, "connection": None}
+        fields.setdefault("sut_key", {"kind": "none"})
+        return await Run.objects.acreate(owner=owner, status="running", mode="benchmark", sut=sut, **fields)
+
+    return make
+
+
+@pytest.fixture
+async def bench(
+    shared_gateway: GatewayProcess, provider: OpenAITwin, make_run: Callable[..., Any]
+) -> AsyncIterator[Bench]:
+    """A lease on the shared gateway for a run whose provider is the twin."""
+    found = await connect(shared_gateway, await make_run(provider.url))
+    await found.open()
+    yield found
+    await found.client.close()
+
+
+def wait_until(check: Callable[[], bool], seconds: float = 5) -> None:
+    until = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.02)

@@ -1,0 +1,221 @@
+"""A twin of an OpenAI-compatible provider: a real HTTP server on loopback, with faults on demand.
+
+In a test: ``async with twin() as provider: provider.url, provider.script(…), provider.requests``. Each request takes
+the next entry of the script; an empty script means a good answer. Entries are ``Fault`` values.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Fault:
+    """What the twin does with one request. All fields together are one behaviour."""
+
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes | None = None  # instead of the made one
+    delay: float = 0.0
+    hang_up: bool = False  # close without a word
+    cut_after: int | None = None  # bytes of the answer, then close
+    usage: Any = "made"  # None leaves it out
+    model: str | None = None
+    text: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)  # into the answer
+    message: dict[str, Any] = field(default_factory=dict)  # into the message
+    raw: bytes | None = None  # the whole answer, head included
+    trickle: float = 0.0  # seconds between the answer's pieces
+    until_close: bool = False  # no length: the answer ends with the connection
+
+
+@dataclass
+class Seen:
+    """One request as it arrived."""
+
+    headers: dict[str, str]
+    path: str
+    body: dict[str, Any]
+    connection: int
+    at: float
+
+
+class OpenAITwin:
+    def __init__(self) -> None:
+        self.requests: list[Seen] = []
+        self.plan: list[Fault] = []
+        self.always: Callable[[Seen], Fault | None] | None = None
+        self.text = "four"
+        self.connections = 0
+        self.open = 0
+        self.most_open = 0
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self.port = 0
+        self.tls = False
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}/v1"
+
+    def script(self, *faults: Fault) -> None:
+        self.plan.extend(faults)
+
+    async def start(self, ssl: Any = None, port: int = 0) -> None:
+        self.tls = ssl is not None
+        self._server = await asyncio.start_server(self._client, "127.0.0.1", port, ssl=ssl, limit=1 << 26, backlog=1024)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=2)
+
+    # -- one connection --------------------------------------------------------------------------------------------
+    async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.connections += 1
+        number = self.connections
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        try:
+            while await self._one(reader, writer, number):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            self.open -= 1
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {}
+        for line in head[1:]:
+            name, _, value = line.partition(":")
+            headers[name.strip().lower()] = value.strip()
+        raw = await reader.readexactly(int(headers.get("content-length", "0")))
+        seen = Seen(headers, head[0].split(" ")[1], json.loads(raw or b"{}"), number, asyncio.get_running_loop().time())
+        self.requests.append(seen)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            return await self._answer(seen, writer)
+        finally:
+            self.in_flight -= 1
+
+    async def _answer(self, seen: Seen, writer: asyncio.StreamWriter) -> bool:
+        chosen = self.always(seen) if self.always is not None else None
+        fault = chosen or (self.plan.pop(0) if self.plan else Fault())
+        if fault.delay:
+            await asyncio.sleep(fault.delay)
+        if fault.hang_up:
+            return False
+        if fault.raw is not None:
+            pieces = [fault.raw]
+        elif seen.body.get("stream") and fault.status == 200 and fault.body is None:
+            pieces = self._stream(seen, fault)
+        else:
+            pieces = [self._whole(seen, fault)]
+        sent = 0
+        for piece in pieces:
+            if fault.cut_after is not None and sent + len(piece) > fault.cut_after:
+                writer.write(piece[: fault.cut_after - sent])
+                await writer.drain()
+                return False
+            sent += len(piece)
+            writer.write(piece)
+            await writer.drain()
+            if fault.trickle:
+                await asyncio.sleep(fault.trickle)
+        return not fault.until_close and fault.raw is None
+
+    def _usage(self, seen: Seen, fault: Fault) -> Any:
+        if fault.usage != "made":
+            return fault.usage
+        sent = len(json.dumps(seen.body.get("messages")).split())
+        said = len((fault.text or self.text).split())
+        return {"prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said}
+
+    def _head(self, fault: Fault, kind: str, length: int | None) -> bytes:
+        lines = [f"HTTP/1.1 {fault.status} Status", f"content-type: {kind}"]
+        if fault.until_close:
+            lines.append("connection: close")
+        elif length is None:
+            lines.append("transfer-encoding: chunked")
+        else:
+            lines.append(f"content-length: {length}")
+        lines += [f"{name}: {value}" for name, value in fault.headers.items()]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+    def _whole(self, seen: Seen, fault: Fault) -> bytes:
+        body = fault.body
+        if body is None and fault.status != 200:
+            error = {"message": f"the twin says {fault.status}", "type": "twin", "param": None, "code": "twin"}
+            body = json.dumps({"error": error}).encode()
+        if body is None:
+            message = {"role": "assistant", "content": fault.text or self.text, "refusal": None, **fault.message}
+            count = int(seen.body.get("n") or 1)
+            reason = "tool_calls" if message.get("tool_calls") else "stop"
+            answer: dict[str, Any] = {
+                "id": f"chatcmpl-{len(self.requests)}",
+                "object": "chat.completion",
+                "created": 1,
+                "model": fault.model or seen.body.get("model"),
+                "choices": [{"index": i, "message": message, "finish_reason": reason} for i in range(count)],
+                "usage": self._usage(seen, fault),
+                **fault.extra,
+            }
+            if answer["usage"] is None:
+                del answer["usage"]
+            body = json.dumps(answer).encode()
+        return self._head(fault, "application/json", len(body)) + body
+
+    def _stream(self, seen: Seen, fault: Fault) -> list[bytes]:
+        text = fault.text or self.text
+        base = {
+            "id": "chatcmpl-1",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": fault.model or seen.body.get("model"),
+            **fault.extra,
+        }
+
+        def event(value: Any) -> bytes:
+            data = b"data: " + (value if isinstance(value, bytes) else json.dumps(value).encode()) + b"\n\n"
+            return data if fault.until_close else b"%x\r\n%s\r\n" % (len(data), data)
+
+        def choice(delta: dict[str, Any], reason: str | None = None) -> bytes:
+            return event({**base, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+
+        pieces = [self._head(fault, "text/event-stream", None), choice({"role": "assistant", "content": ""})]
+        pieces += [choice({"content": text[i : i + 3]}) for i in range(0, len(text), 3)]
+        pieces.append(choice({}, "stop"))
+        usage = self._usage(seen, fault)
+        if usage is not None and (seen.body.get("stream_options") or {}).get("include_usage"):
+            pieces.append(event({**base, "choices": [], "usage": usage}))
+        pieces.append(event(b"[DONE]"))
+        if not fault.until_close:
+            pieces.append(b"0\r\n\r\n")
+        return pieces
+
+
+@contextlib.asynccontextmanager
+async def twin(ssl: Any = None) -> AsyncIterator[OpenAITwin]:
+    """A running twin on a free port."""
+    provider = OpenAITwin()
+    await provider.start(ssl)
+    try:
+        yield provider
+    finally:
+        await provider.stop()
