@@ -1,0 +1,28 @@
+"""``benchwright run``: the group."""
+
+from ...groups import table_group
+
+COMMANDS = {
+    "launch": ("runs.launch:launch", "Launch a run (the default: `benchwright run …`)."),
+    "show": ("runs.read:show_run", "One run."),
+    "tasks": ("runs.read:tasks", "Results, task by task."),
+    "task": ("runs.read:task", "One result in full."),
+    "ls": ("runs.read:list_runs", "Own runs, newest first."),
+    "events": ("runs.read:events", "What happened, as stored."),
+    "wait": ("runs.act:wait", "Watch a run to its end."),
+    "kill": ("runs.act:halt", "Stop a run; it stays readable."),
+    "halt": ("runs.act:halt", "The same as kill."),
+    "delete": ("runs.act:delete", "DESTROY a run, results and all."),
+    "publish": ("runs.act:publish", "Show a run to everyone."),
+    "update": ("runs.act:update", "Change visibility or metadata."),
+    "fork": ("runs.act:fork", "A new run with a changed scorer."),
+}
+
+
+@table_group("run", COMMANDS, default="launch", no_args_is_help=True)
+def group() -> None:
+    """Launch a run, watch it, read it, stop it.
+
+    Without a command's name it launches: `benchwright run "<request>"`, `benchwright run --benchmark bm_…`,
+    `benchwright run --replay-from <run>`. Wherever a run's id is asked for, @last is the one launched last.
+    """

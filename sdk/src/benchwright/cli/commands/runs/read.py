@@ -1,0 +1,130 @@
+"""Reading runs."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from ... import cache
+from ...groups import Command, state_of
+from ...launch import options as launch_options
+from ...output import field, show, show_rows
+from ...watch.score_line import score_line
+
+RUN_COLUMNS = [
+    ("id", field("id")),
+    ("status", field("status")),
+    ("benchmark", field("benchmark_name")),
+    ("model", field("model", "identifier")),
+    ("score", lambda run: _short_score(run)),
+    ("cost", field("cost", "billed")),
+    ("created", field("created_at")),
+]
+RUN_FIELDS = [
+    "id",
+    "status",
+    "halt_reason",
+    "error",
+    "benchmark_name",
+    "subset_id",
+    "impl",
+    "model",
+    "mode",
+    "parent_run",
+    "trials",
+    "concurrency",
+    "limits",
+    "metadata",
+    "visibility",
+    "cost",
+    "created_at",
+    "started_at",
+    "finished_at",
+    "links",
+]
+TASK_COLUMNS = [
+    ("id", field("id")),
+    ("task", field("task_id")),
+    ("trial", field("trial")),
+    ("outcome", field("outcome")),
+    ("score", field("score")),
+    ("class", field("error_class")),
+    ("ms", field("duration_ms")),
+    ("output", field("output_preview")),
+]
+
+
+def _short_score(run: Mapping[str, Any]) -> str | None:
+    summary = run.get("summary") or {}
+    rate = summary.get("pass_rate")
+    return None if rate is None else f"{rate:.1%} of {summary.get('total')}"
+
+
+@click.command("show", cls=Command)
+@click.argument("run_id")
+def show_run(run_id: str) -> None:
+    """One run, with its score line."""
+    state = state_of()
+    client = state.client()
+    run = client.runs.get(cache.resolved(client.account, run_id))
+    show(state, run, RUN_FIELDS)
+    if state.format == "table" and run.get("summary"):
+        click.echo(score_line(run["summary"], run.get("trials") or 1))
+
+
+@click.command("tasks", cls=Command)
+@click.argument("run_id")
+@click.option("--passed", type=bool, metavar="true|false", help="Only right, or only wrong answers.")
+@click.option("--outcome", help="passed, failed, unscored, errored or skipped.")
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Rows to show.")
+@click.option("--sort", help="Such as -duration_ms.")
+@click.option("--page-token", help="Where to go on.")
+def tasks(run_id: str, passed: bool | None, outcome: str | None, limit: int, **options: Any) -> None:
+    """Results, task by task, and the score line of the whole run."""
+    state = state_of()
+    client = state.client()
+    run_id = cache.resolved(client.account, run_id)
+    found = client.runs.tasks(run_id, passed=passed, outcome=outcome, limit=min(limit, 1000), **options)
+    show_rows(state, itertools.islice(found, limit), TASK_COLUMNS, "No such results.")
+    if state.format == "table":
+        click.echo(score_line(found.summary))
+
+
+@click.command("task", cls=Command)
+@click.argument("run_id")
+@click.argument("tsk_id")
+def task(run_id: str, tsk_id: str) -> None:
+    """One result in full: input, expected, output, calls."""
+    state = state_of()
+    client = state.client()
+    show(state, client.runs.task(cache.resolved(client.account, run_id), tsk_id))
+
+
+@click.command("ls", cls=Command)
+@click.option("--status", help="queued, running, needs_input, ok, failed or halted.")
+@click.option("--benchmark", metavar="BM")
+@click.option("--visibility")
+@click.option("--metadata", multiple=True, metavar="K=V", help="Runs launched with this metadata.")
+@click.option("--sort", help="Such as -started_at.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Rows to show.")
+def list_runs(metadata: tuple[str, ...], sort: str | None, limit: int, **filters: str | None) -> None:
+    """Own runs, newest first."""
+    state = state_of()
+    wanted: dict[str, Any] = {name: value for name, value in filters.items() if value}
+    wanted |= {f"metadata.{key}": value for key, value in launch_options.pairs(metadata, "--metadata").items()}
+    runs = state.client().runs.list(filters=wanted, sort=sort, limit=min(limit, 1000))
+    show_rows(state, itertools.islice(runs, limit), RUN_COLUMNS, "No runs yet. `benchwright run --help` starts one.")
+
+
+@click.command("events", cls=Command)
+@click.argument("run_id")
+@click.option("--after-seq", type=int, help="Only later ones.")
+@click.option("--type", "types", multiple=True, help="Only this type; repeatable.")
+def events(run_id: str, after_seq: int | None, types: tuple[str, ...]) -> None:
+    """What happened, as stored."""
+    state = state_of()
+    client = state.client()
+    found = client.runs.events(cache.resolved(client.account, run_id), after_seq, list(types) or None)
+    columns = [(name, field(name)) for name in ("seq", "created_at", "type", "data")]
+    show_rows(state, found, columns, "No events.")

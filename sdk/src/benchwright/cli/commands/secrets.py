@@ -1,0 +1,118 @@
+"""``benchwright secrets``."""
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..groups import Command, state_of, table_group
+from ..output import field, note, show, show_rows
+from ..values import value_of, value_options
+from .runs.act import confirmed
+
+if TYPE_CHECKING:
+    from ...client import Benchwright
+
+COMMANDS = {
+    "add": ("secrets:add", "Store a provider key."),
+    "ls": ("secrets:list_secrets", "Names, rules and masked previews."),
+    "rotate": ("secrets:rotate", "Put a new value in."),
+    "rm": ("secrets:remove", "Delete a secret."),
+}
+KINDS = ("bearer", "header", "basic", "query")
+# Where the well-known keys go, so that nobody has to look it up.
+KNOWN = {
+    "OPENROUTER_API_KEY": "openrouter.ai:bearer:Authorization",
+    "OPENAI_API_KEY": "api.openai.com:bearer:Authorization",
+    "ANTHROPIC_API_KEY": "api.anthropic.com:header:x-api-key",
+    "GROQ_API_KEY": "api.groq.com:bearer:Authorization",
+    "TOGETHER_API_KEY": "api.together.xyz:bearer:Authorization",
+    "MISTRAL_API_KEY": "api.mistral.ai:bearer:Authorization",
+    "DEEPSEEK_API_KEY": "api.deepseek.com:bearer:Authorization",
+    "FIREWORKS_API_KEY": "api.fireworks.ai:bearer:Authorization",
+}
+
+
+@table_group("secrets", COMMANDS)
+def group() -> None:
+    """Keep provider keys in the vault. They are written, never read back."""
+
+
+def rule(text: str) -> dict[str, str]:
+    """``openrouter.ai:bearer:Authorization``; the target may be left out for bearer and basic."""
+    found = re.fullmatch(rf"(?P<host>.+?):(?P<kind>{'|'.join(KINDS)})(?::(?P<target>.+))?", text)
+    if not found:
+        raise click.BadParameter(
+            f"--rule {text!r} is not of the form host:kind:target, kind one of {', '.join(KINDS)}."
+        )
+    target = found["target"] or ("Authorization" if found["kind"] in ("bearer", "basic") else "")
+    if not target:
+        raise click.BadParameter(f"--rule {text!r} needs a target: the {found['kind']}'s name.")
+    return {"host_pattern": found["host"], "inject_kind": found["kind"], "inject_target": target}
+
+
+@click.command("add", cls=Command)
+@click.argument("name")
+@value_options
+@click.option("--rule", "rules", multiple=True, metavar="HOST:KIND:TARGET", help="Where the key goes; repeatable.")
+@click.option("--description")
+def add(name: str, rules: tuple[str, ...], description: str | None, value: str | None, value_stdin: bool) -> None:
+    """Store a provider key. Without a value it is asked for, unseen.
+
+    VALUE may be @file. A rule such as openrouter.ai:bearer:Authorization says which host gets the key and how; for
+    well-known names it may be left out.
+    """
+    state = state_of()
+    if not rules and name in KNOWN:
+        rules = (KNOWN[name],)
+        note(f"rule {KNOWN[name]}")
+    if not rules:
+        raise click.UsageError("Say where the key goes: --rule host:kind:target, such as api.host.com:bearer.")
+    made = [rule(text) for text in rules]
+    secret = state.client().secrets.create(name, value_of(value, value_stdin, name), made, description)
+    show(state, secret)
+
+
+@click.command("ls", cls=Command)
+def list_secrets() -> None:
+    """Names, rules and masked previews."""
+    columns = [(name, field(name)) for name in ("id", "name", "preview", "rules", "description", "created_at")]
+    state = state_of()
+    show_rows(
+        state, state.client().secrets.list(), columns, "No secrets yet. `benchwright secrets add NAME` stores one."
+    )
+
+
+@click.command("rotate", cls=Command)
+@click.argument("name")
+@value_options
+def rotate(name: str, value: str | None, value_stdin: bool) -> None:
+    """Put a new value in. Runs that are going keep the old one."""
+    state = state_of()
+    client = state.client()
+    secret_id = find(client, name)["id"]
+    show(state, client.secrets.update(secret_id, value=value_of(value, value_stdin, name)))
+
+
+@click.command("rm", cls=Command)
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove(name: str, yes: bool) -> None:
+    """Delete a secret. Runs that need it will say that it is missing."""
+    client = state_of().client()
+    secret = find(client, name)
+    confirmed(yes or not sys.stdin.isatty(), f"Delete secret {secret['name']}?")
+    client.secrets.delete(secret["id"])
+    note(f"secret {secret['name']} is deleted.")
+
+
+def find(client: "Benchwright", name: str) -> Any:
+    """By id or by name. Raises click.UsageError when there is none."""
+    if name.startswith("sec_"):
+        return client.secrets.get(name)
+    rows = list(client.secrets.list())
+    for row in rows:
+        if row["name"] == name:
+            return row
+    raise click.UsageError(f"No secret named {name!r}. Known: {', '.join(row['name'] for row in rows) or 'none'}.")

@@ -1,0 +1,1 @@
+"""From a command line to a run that was launched once."""

@@ -1,0 +1,1 @@
+"""A run while it goes, its end, and the exit code of it."""
