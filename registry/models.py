@@ -59,7 +59,7 @@ class Task(models.Model):
     position = models.IntegerField()
     revision = models.IntegerField(default=1)  # the subset revision that added it
     task_id = models.CharField(max_length=300)
-    folded_id = models.CharField(max_length=600)  # NFC and case folded: what must be unique
+    folded_id = models.CharField(max_length=900)  # NFC and case folded: what must be unique
     digest = models.CharField(max_length=64)  # of the row's canonical JSON: what content ids are made of
     row = models.TextField()
 

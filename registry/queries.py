@@ -126,3 +126,9 @@ def kind_of(row: Mapping[str, Any]) -> str:
     inner = given.get("kind") if isinstance(given, dict) else None
     kind = inner if isinstance(inner, str) and inner else row.get("kind")
     return kind[:KIND_LIMIT] if isinstance(kind, str) else ""
+
+
+def positions_of(subset_id: str, revision: int, task_ids: Sequence[str]) -> dict[str, int]:
+    """task_id -> position, of those among ``task_ids`` that the revision has."""
+    rows = Task.objects.filter(subset_id=subset_id, revision__lte=revision, task_id__in=list(task_ids))
+    return dict(rows.values_list("task_id", "position"))

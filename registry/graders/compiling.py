@@ -1,7 +1,7 @@
 """From a grader to the text of a task_impl.py: the same bytes for the same grader."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from registry.graders.schema import validate_grader
 
 _KIT = Path(__file__).parent / "kit"
 _MARK = "# --- kit ---\n"
-_HEAD = '''"""A scorer compiled from a grader of kind {kind}. Change the grader, not this file."""
+_TOP = '''"""A scorer compiled from a grader of kind {kind}. Change the grader, not this file."""
 
 import ast
 import json
@@ -19,20 +19,31 @@ import re
 import unicodedata
 from decimal import Decimal, DecimalException
 
-from bench_task import BenchTask, chat
-
-GRADER = json.loads(
-    {grader!r}
-)
 '''
+_SANDBOX = "from bench_task import BenchTask, chat\n\n"
+_DATA = "GRADER = json.loads(\n    {grader!r}\n)\n"
 
 
 def compile_grader(grader: Mapping[str, Any]) -> str:
     """The scorer's source. DomainError ``validation_failed`` where the grader can't be used."""
     full = validate_grader(grader)
     kind = full["kind"]
-    head = _HEAD.format(kind=kind, grader=strict_json.canonical(full).decode())
-    return head + "".join(_part(name) for name in ("common", "prompting", kind, "task"))
+    parts = "".join(_part(name) for name in ("common", "prompting", kind, "task"))
+    return _TOP.format(kind=kind) + _SANDBOX + _DATA.format(grader=strict_json.canonical(full).decode()) + parts
+
+
+def kit(full: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The functions of a validated grader by name, as the sandbox would have them, for checking rows."""
+    return _kit(full["kind"], strict_json.canonical(full).decode())
+
+
+@lru_cache(maxsize=32)
+def _kit(kind: str, grader: str) -> Mapping[str, Any]:
+    parts = "".join(_part(name) for name in ("common", "prompting", kind))
+    namespace: dict[str, Any] = {}
+    # The text is our own; of the grader's owner it holds nothing but a JSON literal.
+    exec(_TOP.format(kind=kind) + _DATA.format(grader=grader) + parts, namespace)  # noqa: S102
+    return namespace
 
 
 @cache

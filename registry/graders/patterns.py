@@ -5,8 +5,8 @@ import warnings
 from collections.abc import Iterable
 
 # The parser of `re` is the one reader that agrees with `re` itself; it has no public name.
-from re import _constants as signs
-from re import _parser as parser
+from re import _constants as signs  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 _REPEATS = (signs.MAX_REPEAT, signs.MIN_REPEAT)

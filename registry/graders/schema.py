@@ -26,7 +26,7 @@ class Prompt(_Part):
 
     system: Text | None = None
     template: Text | None = None
-    messages: list[Message] | None = Field(None, min_length=1, max_length=50)
+    messages: list[Message] | None = Field(default=None, min_length=1, max_length=50)
 
     @model_validator(mode="after")
     def _one_way(self) -> "Prompt":
@@ -38,14 +38,14 @@ class Prompt(_Part):
 class ModelParams(_Part):
     """Sent along with the messages, as they are. Absent ones are not sent."""
 
-    temperature: float | None = Field(None, ge=0, le=2)
-    max_tokens: int | None = Field(None, ge=1, le=1_000_000)
-    max_completion_tokens: int | None = Field(None, ge=1, le=1_000_000)
-    top_p: float | None = Field(None, gt=0, le=1)
-    frequency_penalty: float | None = Field(None, ge=-2, le=2)
-    presence_penalty: float | None = Field(None, ge=-2, le=2)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    max_completion_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    frequency_penalty: float | None = Field(default=None, ge=-2, le=2)
+    presence_penalty: float | None = Field(default=None, ge=-2, le=2)
     seed: int | None = None
-    stop: list[Short] | None = Field(None, min_length=1, max_length=8)
+    stop: list[Short] | None = Field(default=None, min_length=1, max_length=8)
     reasoning_effort: Short | None = None
     response_format: dict[str, Any] | None = None
 
@@ -76,14 +76,14 @@ class Extract(_Part):
 
 
 class _Grader(_Part):
-    prompt: Prompt = Prompt()
-    model: ModelParams = ModelParams()
+    prompt: Prompt = Field(default_factory=Prompt)
+    model: ModelParams = Field(default_factory=ModelParams)
     expected_field: Short | None = None
     strip_reasoning: bool = True
 
 
 class _TextGrader(_Grader):
-    normalise: Normalise = Normalise()
+    normalise: Normalise = Field(default_factory=Normalise)
     extract: Extract | None = None
 
 
@@ -116,8 +116,8 @@ class Regex(_Grader):
 
 class Numeric(_Grader):
     kind: Literal["numeric"]
-    absolute: float = Field(1e-6, ge=0)
-    relative: float = Field(0.0, ge=0, le=1)
+    absolute: float = Field(default=1e-6, ge=0)
+    relative: float = Field(default=0.0, ge=0, le=1)
     decimal: Literal[".", ","] = "."
     extract: Extract | None = None
 
@@ -147,7 +147,7 @@ Grader = Exact | Contains | Regex | Numeric | Choice | ToolCalls
 KINDS = ("exact", "contains", "regex", "numeric", "choice", "tool_calls")
 _ADAPTER: TypeAdapter[Grader] = TypeAdapter(Annotated[Grader, Field(discriminator="kind")])
 # Constrained decoding writes one short call; more tokens would only be padding.
-_JSON_SCHEMA_PARAMS = {"temperature": 0.0, "max_tokens": 128}
+_CALL_TOKENS = 128
 
 
 def validate_grader(grader: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,9 +158,9 @@ def validate_grader(grader: Mapping[str, Any]) -> dict[str, Any]:
         raise _refusal(fault) from None
     full = parsed.model_dump(exclude_none=True)
     if full.get("mode") == "json_schema":
-        full["model"] = {**_JSON_SCHEMA_PARAMS, **full["model"]}
-        if {"max_completion_tokens"} & full["model"].keys():
-            full["model"].pop("max_tokens", None)
+        own = full["model"]
+        short = {} if "max_completion_tokens" in own else {"max_tokens": _CALL_TOKENS}
+        full["model"] = {"temperature": 0.0, **short, **own}
     return full
 
 

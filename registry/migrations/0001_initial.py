@@ -74,7 +74,7 @@ class Migration(migrations.Migration):
                 ('position', models.IntegerField()),
                 ('revision', models.IntegerField(default=1)),
                 ('task_id', models.CharField(max_length=300)),
-                ('folded_id', models.CharField(max_length=600)),
+                ('folded_id', models.CharField(max_length=900)),
                 ('digest', models.CharField(max_length=64)),
                 ('row', models.TextField()),
                 ('subset', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tasks', to='registry.subset')),
