@@ -1,6 +1,7 @@
 """/v1: every router under one strict door. Tokens only; JSON only; every refusal is a problem document."""
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
@@ -10,10 +11,13 @@ from typing import Any, cast
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from ninja import NinjaAPI
-from ninja.operation import Operation
+from ninja.errors import ConfigError
+from ninja.operation import Operation, PathView
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
+from ninja.router import BoundRouter
 from ninja.types import DictStrAny
+from ninja.utils import normalize_path
 
 from benchwright_site import problems
 from kernel import listing, strict_json
@@ -123,8 +127,38 @@ def strict_door(run: Callable[..., Any]) -> Callable[..., Any]:
     return strict
 
 
+class StrictApi(NinjaAPI):
+    """django-ninja gives each router its own view of a path, and the first would answer 405 for the others' methods."""
+
+    def _get_bound_routers(self) -> list[BoundRouter]:
+        fresh = self._bound_routers_cache is None
+        routers = super()._get_bound_routers()
+        if fresh:
+            merge_paths(routers)
+        return routers
+
+
+def merge_paths(routers: list[BoundRouter]) -> None:
+    """One view for each path, whichever routers its methods come from.
+
+    Raises ConfigError if two routes differ only by the names of their parameters: only the first would be reached.
+    """
+    views: dict[str, tuple[str, PathView]] = {}
+    for router in routers:
+        for path, view in list(router.path_operations.items()):
+            route = normalize_path(f"/{router.prefix}/{path}")
+            known, first = views.setdefault(re.sub(r"{[^}]*}", "{}", route), (route, view))
+            if first is view:
+                continue
+            if known != route:
+                raise ConfigError(f"{route} is hidden by {known}: name the parameters alike")
+            first.operations.extend(view.operations)
+            first.is_async = first.is_async or view.is_async
+            del router.path_operations[path]
+
+
 def build() -> NinjaAPI:
-    made = NinjaAPI(
+    made = StrictApi(
         title="Benchwright",
         version="1",
         urls_namespace="v1",

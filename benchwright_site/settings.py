@@ -182,3 +182,22 @@ BODY_LIMIT_BYTES = 1 << 20
 ROWS_BODY_LIMIT_BYTES = 32 << 20
 DATA_UPLOAD_MAX_MEMORY_SIZE = ROWS_BODY_LIMIT_BYTES
 APPEND_SLASH = False
+
+# --- Logs ---
+# One JSON line per request on standard error; whoever runs the process keeps or forwards it.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "bare": {"format": "%(message)s"},
+        "plain": {"format": "%(levelname)s %(name)s: %(message)s"},
+    },
+    "handlers": {
+        "requests": {"class": "logging.StreamHandler", "formatter": "bare"},
+        "errors": {"class": "logging.StreamHandler", "formatter": "plain"},
+    },
+    "loggers": {
+        "benchwright.requests": {"handlers": ["requests"], "level": "INFO", "propagate": TESTING},
+        "benchwright.errors": {"handlers": ["errors"], "level": "WARNING", "propagate": TESTING},
+    },
+}
