@@ -21,10 +21,10 @@ ENVIRONMENT = {
     "PYTHONUNBUFFERED": "1",
     "MALLOC_ARENA_MAX": "2",
 }
-WALLS = (
-    "--unshare-all --unshare-user --disable-userns --die-with-parent --new-session --clearenv --cap-drop ALL "
-    "--uid 1000 --gid 1000 --hostname sandbox"
-).split()
+WALLS = [
+    *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--clearenv"),
+    *("--cap-drop", "ALL", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"),
+]
 
 
 def command(runtime: Runtime, spec: RolesSpec, *, seccomp_fd: int, channel_fd: int) -> list[str]:
@@ -36,7 +36,7 @@ def command(runtime: Runtime, spec: RolesSpec, *, seccomp_fd: int, channel_fd: i
         argv += ["--setenv", name, value]
     argv += _mounts(runtime.root, runtime.lib, spec.tmp_mb)
     argv += ["--chdir", "/tmp", "--seccomp", str(seccomp_fd), "--"]  # noqa: S108
-    return argv + [runtime.python, "-P", "-s", "-S", "-X", "utf8", "/bw/lib/bw_main.py", str(channel_fd)]
+    return [*argv, runtime.python, "-P", "-s", "-S", "-X", "utf8", "/bw/lib/bw_main.py", str(channel_fd)]
 
 
 def _mounts(root: Path, lib: Path, tmp_mb: int) -> list[str]:

@@ -66,7 +66,7 @@ class LocalRoles:
         except BaseException:
             await self.close()
             raise
-        self.watch = asyncio.create_task(watching.watch(self))
+        self.watch = asyncio.create_task(watching.watch(self.roles.values, self.spec))
 
     async def restart(self, name: str) -> None:
         old = self.roles[name]
@@ -112,6 +112,8 @@ class LocalRoles:
             "limits": limits(spec),
             "site": "/bw/site",
             "rows_folder": "/rows",
+            "sandboxed": True,
+            "scratch": ["/tmp", "/rows", "/dev/shm"],  # noqa: S108 - the sandbox's own
             "port": spec.proxy_port,
             "model": spec.model,
             "concurrency": spec.concurrency,

@@ -143,7 +143,7 @@ def _solved(op: str, message: Message) -> Message:
         "op": op,
         "cell": _integer(message, "cell"),
         "attempt": _integer(message, "attempt"),
-        "ms": round(float(spent), 1) if type(spent) in {int, float} else 0.0,
+        "ms": round(float(spent), 1) if isinstance(spent, int | float) else 0.0,
     }
     if op == "solved":
         said["output"] = message.get("output")

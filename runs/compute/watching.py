@@ -1,9 +1,80 @@
 """Memory, process and file counts of living roles, sampled from outside; a role over its cap is killed."""
 
 import asyncio
-from typing import Any
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from runs.compute.base import RolesSpec
+from runs.compute.role import RoleProcess
+
+TICK = 0.05  # seconds
+WHOLE_TREE = 5  # ticks between looks for new processes
+FILES = 100_000  # files and folders a sandbox may have at once
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-async def watch(roles: Any) -> None:
+async def watch(living: Callable[[], Iterable[RoleProcess]], spec: RolesSpec) -> None:
+    """Until cancelled."""
+    trees: dict[int, list[int]] = {}
+    tick = 0
     while True:
-        await asyncio.sleep(1)
+        for role in living():
+            top = role.process.pid
+            if tick % WHOLE_TREE == 0 or top not in trees:
+                trees[top] = tree(top)
+            look(role, trees[top], spec)
+        tick += 1
+        await asyncio.sleep(TICK)
+
+
+def look(role: RoleProcess, pids: list[int], spec: RolesSpec) -> None:
+    """Kill the role when it is over a cap."""
+    if role.dead:
+        return
+    used, files = _folders(pids)
+    used += sum(map(_resident, pids))
+    if used > spec.memory_mb << 20:
+        role.kill("memory", f"more than {spec.memory_mb} MB in use")
+    elif files > FILES:
+        role.kill("disk", f"more than {FILES} files")
+    elif len(pids) > spec.pids:
+        role.kill("pids", f"more than {spec.pids} processes")
+
+
+def tree(top: int) -> list[int]:
+    """The process and all its descendants."""
+    found, waiting = [], [top]
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        try:
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                waiting += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+        except OSError:
+            continue
+    return found
+
+
+def _resident(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            _, resident, shared = file.read().split()[:3]
+    except OSError:
+        return 0
+    return (int(resident) - int(shared)) * PAGE
+
+
+def _folders(pids: list[int]) -> tuple[int, int]:
+    """Bytes and files in the sandbox's memory-backed folders (bwrap's own process is first, its init second)."""
+    used = files = 0
+    if len(pids) < 2:
+        return 0, 0
+    for folder in ("tmp", "rows", "dev/shm"):
+        try:
+            told = os.statvfs(f"/proc/{pids[1]}/root/{folder}")
+        except OSError:
+            continue
+        used += (told.f_blocks - told.f_bfree) * told.f_frsize
+        files += told.f_files - told.f_ffree
+    return used, files

@@ -13,6 +13,7 @@ import os  # noqa: E402
 import resource  # noqa: E402
 
 import bw_channel  # noqa: E402
+import bw_imports  # noqa: E402
 
 
 def main() -> None:
@@ -22,13 +23,15 @@ def main() -> None:
     channel.nonce = start["nonce"]
     os.umask(0o077)
     limit(start["limits"])
+    sys.path.insert(1, start["site"])
     if start["role"] == "solve":
         import bw_solve as role
     elif start["role"] == "score":
         import bw_score as role
     else:
         import bw_extract as role
-    sys.path[1:1] = [] if start.get("bare") else [start["site"]]
+    if start["role"] != "solve":
+        bw_imports.put_off_large_ones()
     role.run(channel, start)
 
 

@@ -5,7 +5,7 @@ import os
 import sys
 import threading
 
-from bw_hooks import after_import
+from bw_imports import after_import
 
 KEY = "BW_MODEL_PROXY_KEY"
 # What the environment shows where no task runs (while the module is imported): clients made there are given

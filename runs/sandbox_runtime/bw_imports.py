@@ -1,4 +1,4 @@
-"""Run a function right after a module is imported, now or later, so that nothing is imported just to be adapted."""
+"""Two finders: one adapts a module right after it is imported, one puts off the import of large libraries."""
 
 import importlib.util
 import sys
@@ -55,3 +55,30 @@ def after_import(name: str, adapt: Callable) -> None:
     finder.waiting[name] = adapt
     if finder not in sys.meta_path:
         sys.meta_path.insert(0, finder)
+
+
+NAMES = {"requests", "httpx", "openai"}
+
+
+class Lazily:
+    """A finder for the names above that puts off executing the module."""
+
+    def __init__(self) -> None:
+        self.busy: set = set()
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in NAMES or name in self.busy:
+            return None
+        self.busy.add(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.busy.discard(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = importlib.util.LazyLoader(spec.loader)
+        return spec
+
+
+def put_off_large_ones() -> None:
+    """Large libraries that only solve needs are loaded when first touched, so that the other roles start small."""
+    sys.meta_path.insert(0, Lazily())

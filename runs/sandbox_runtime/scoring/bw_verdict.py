@@ -1,0 +1,71 @@
+"""What score() returned, read strictly: nothing is clamped, rounded or guessed."""
+
+import inspect
+import json
+
+import bw_channel
+
+TEXT_CAP = 16_384  # characters of an explanation
+METRICS_CAP = 65_536  # characters of JSON
+
+
+def verdict(value) -> dict:
+    """{"score", "explanation", "metrics"}, or {"error": {"class": "invalid_score", …}}.
+
+    Types are compared exactly: an object that pretends to be a number, or compares equal to everything, is not one.
+    """
+    explanation = metrics = None
+    if type(value) is dict:
+        explanation, metrics = value.get("explanation"), value.get("metrics")
+        value = value.get("score")
+    if type(value) is not float and type(value) is not int:
+        return invalid(f"score must be a float in [0, 1], not {type(value).__name__}")
+    if not 0 <= value <= 1:
+        return invalid(f"score must be in [0, 1], not {shown(value)}")
+    if explanation is not None and type(explanation) is not str:
+        return invalid(f"explanation must be text, not {type(explanation).__name__}")
+    if metrics is not None and type(metrics) is not dict:
+        return invalid(f"metrics must be an object, not {type(metrics).__name__}")
+    try:
+        small = metrics is None or len(json.dumps(metrics)) <= METRICS_CAP
+    except (TypeError, ValueError, RecursionError) as error:
+        return invalid(f"metrics must be JSON: {error}")
+    if not small:
+        return invalid("metrics are larger than 64 KiB")
+    return {"score": float(value), "explanation": explanation and explanation[:TEXT_CAP], "metrics": metrics}
+
+
+def shown(value) -> str:
+    try:
+        return repr(value)[:40]
+    except ValueError:  # an integer of thousands of digits
+        return "a very large number"
+
+
+def invalid(message: str) -> dict:
+    return {"error": {"class": "invalid_score", "message": message}}
+
+
+def judge(task, row: dict) -> dict:
+    """Call score() once. Whatever it raises, SystemExit included, is its own fault."""
+    try:
+        value = task.score(row["index"], row["output"], row["expected"])
+        if inspect.iscoroutine(value):
+            import asyncio
+
+            value = asyncio.run(value)
+        return verdict(value)
+    except BaseException as error:
+        found = bw_channel.fault(error, trace=False)
+        message = f"{found['class']}: {found['message']}{place(error)}"
+        return {"error": {"class": "scorer_exception", "message": message[:2000]}}
+
+
+def place(error: BaseException) -> str:
+    """The line of the user's file where it happened."""
+    line, at = 0, error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_globals.get("__name__") == "task_impl":
+            line = at.tb_lineno
+        at = at.tb_next
+    return f" (task_impl.py line {line})" if line else ""
