@@ -113,16 +113,17 @@ def create_subset(
 
 def _check_form(slug: str, tasks: Sequence[Any], rolling: bool, staged: bool) -> None:
     if not _SLUG.fullmatch(slug):
-        raise invalid(["slug"], "A slug has 1 to 80 letters, digits, dots, dashes and underscores.")
+        raise invalid(["body", "slug"], "A slug has 1 to 80 letters, digits, dots, dashes and underscores.")
     if rolling and staged:
         raise DomainError(
             "mutually_exclusive",
             "A rolling subset needs no staged upload: create it, then append to it.",
-            errors=[{"loc": ["staged"], "msg": "Not together with rolling."}],
+            errors=[{"loc": ["body", "staged"], "msg": "Not together with rolling."}],
         )
     if not tasks and not rolling and not staged:
         raise invalid(
-            ["tasks"], "A frozen subset needs at least one task. Give tasks, or create it with rolling or staged."
+            ["body", "tasks"],
+            "A frozen subset needs at least one task. Give tasks, or create it with rolling or staged.",
         )
 
 
@@ -133,7 +134,7 @@ def _refuse_taken_slug(benchmark: Benchmark, slug: str) -> None:
         raise DomainError(
             "slug_taken",
             f"The benchmark already has a subset {slug} ({holder.pk}{state}). Choose another slug, or delete that one.",
-            errors=[{"loc": ["slug"], "msg": f"Taken by {holder.pk}."}],
+            errors=[{"loc": ["body", "slug"], "msg": f"Taken by {holder.pk}."}],
             subset=holder.pk,
         )
 
@@ -154,7 +155,7 @@ def append_tasks(
     found = own_subset(principal, subset_id)
     uploads.refuse_closed(found, complete)
     if not tasks and not complete:
-        raise invalid(["tasks"], "There is nothing to append.")
+        raise invalid(["body", "tasks"], "There is nothing to append.")
     read = rows.read(tasks, texts)
     graders.check_rows(found.grader, tasks)
     with transaction.atomic():
@@ -168,7 +169,7 @@ def append_tasks(
     return subset
 
 
-def update_subset(principal: Principal, subset: Subset, changes: Mapping[str, Any]) -> Subset:
+def update_subset(subset: Subset, changes: Mapping[str, Any]) -> Subset:
     """``subset`` from ``own_subset(…, lock=True)``. ``rolling: false`` freezes, for good."""
     for field in ("name", "description", "answers"):
         if field in changes:

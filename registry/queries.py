@@ -1,9 +1,9 @@
 """Reads of the catalogue. Each starts from what the principal may see; what it may not see doesn't exist for it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from accounts.principal import Principal
 from kernel.errors import DomainError
@@ -61,6 +61,24 @@ def registration(principal: Principal | None, impl_id: str) -> ImplRegistration:
     return next((one for one in found if principal is not None and one.owner_id == principal.account.pk), found[0])
 
 
+def registrations(principal: Principal, subset_id: str | None) -> QuerySet[ImplRegistration]:
+    """The account's own; with a subset: also the official ones of it that the account has not registered itself."""
+    own = ImplRegistration.objects.filter(owner=principal.account, deleted_at=None, impl_id=OuterRef("impl_id"))
+    rows = visibility.registrations(principal)
+    if subset_id is None:
+        return rows.filter(owner=principal.account)
+    subset(principal, subset_id)
+    return rows.filter(impl__subset_id=subset_id).filter(Q(owner=principal.account) | ~Exists(own))
+
+
+def official_among(impls: Iterable[str]) -> set[str]:
+    """Those impls that the owner of their benchmark has registered."""
+    official = ImplRegistration.objects.filter(
+        impl__in=set(impls), deleted_at=None, owner=F("impl__subset__benchmark__owner")
+    )
+    return set(official.values_list("impl_id", flat=True))
+
+
 def impl(principal: Principal | None, ref: str | None, subset: Subset) -> Impl:
     """The scorer that ``ref`` means on this subset.
 
@@ -74,7 +92,7 @@ def impl(principal: Principal | None, ref: str | None, subset: Subset) -> Impl:
             raise DomainError(
                 "validation_failed",
                 f"The impl {ref} scores the subset {found.subset_id}, not {subset.pk}.",
-                errors=[{"loc": ["impl"], "msg": "It belongs to another subset."}],
+                errors=[{"loc": ["body", "impl"], "msg": "It belongs to another subset."}],
             )
         return found
     newest = _newest(principal, ref, subset)

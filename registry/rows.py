@@ -74,7 +74,7 @@ def check_count(count: int) -> None:
             "too_many_rows",
             f"{count} rows in one request; {MAX_ROWS} are possible. Create the subset with "
             '"staged": true and send the rest to its /tasks, the last piece with "complete": true.',
-            errors=[{"loc": ["tasks"], "msg": f"At most {MAX_ROWS} rows."}],
+            errors=[{"loc": ["body", "tasks"], "msg": f"At most {MAX_ROWS} rows."}],
         )
 
 
@@ -158,7 +158,7 @@ def _repeat(index: int, task_id: str, where: str) -> dict[str, Any]:
 
 
 def _fault(path: list[str | int], msg: str) -> dict[str, Any]:
-    return {"loc": ["tasks", *path], "msg": msg}
+    return {"loc": ["body", "tasks", *path], "msg": msg}
 
 
 def refusal(code: str, detail: str, faults: Sequence[Mapping[str, Any]]) -> DomainError:

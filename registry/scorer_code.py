@@ -46,19 +46,19 @@ def check(code: str) -> str:
     try:
         raw = code.encode("utf-8")
     except UnicodeEncodeError:
-        raise invalid(["code"], "The code is not valid Unicode text.") from None
+        raise invalid(["body", "code"], "The code is not valid Unicode text.") from None
     if not code.strip():
-        raise invalid(["code"], "The code is empty.")
+        raise invalid(["body", "code"], "The code is empty.")
     if len(raw) > MAX_CODE_BYTES:
-        raise invalid(["code"], f"The code has {len(raw):,} bytes; at most {MAX_CODE_BYTES:,} are possible.")
+        raise invalid(["body", "code"], f"The code has {len(raw):,} bytes; at most {MAX_CODE_BYTES:,} are possible.")
     if code.startswith("\ufeff"):
-        raise invalid(["code"], "The code begins with a byte order mark. Save the file as plain UTF-8.")
+        raise invalid(["body", "code"], "The code begins with a byte order mark. Save the file as plain UTF-8.")
     found = _look(raw)
     if found:
         raise DomainError(
             "validation_failed",
             f"The scorer can't be used: line {found['line']}: {found['msg']}.",
-            errors=[{"loc": ["code"], "msg": f"line {found['line']}: {found['msg']}"}],
+            errors=[{"loc": ["body", "code"], "msg": f"line {found['line']}: {found['msg']}"}],
             line=found["line"],
         )
     return code

@@ -40,12 +40,12 @@ def create(
     subset = queries.runnable_subset(principal, subset_id)
     _check_place(principal, subset, benchmark)
     if language != "python":
-        raise invalid(["language"], "Scorers are written in python.")
+        raise invalid(["body", "language"], "Scorers are written in python.")
     if (code is None) == (grader is None):
         raise DomainError(
             "mutually_exclusive",
             "Give either code or grader.",
-            errors=[{"loc": ["code"], "msg": "Either code or grader."}],
+            errors=[{"loc": ["body", "code"], "msg": "Either code or grader."}],
         )
     if grader is not None:
         full: dict[str, Any] | None = graders.validate_grader(grader)
@@ -93,7 +93,7 @@ def delete(principal: Principal, impl: str) -> None:
 
 def _check_place(principal: Principal, subset: Subset, benchmark: str | None) -> None:
     if benchmark is not None and benchmark != subset.benchmark_id:
-        raise invalid(["benchmark"], f"The subset {subset.pk} belongs to the benchmark {subset.benchmark_id}.")
+        raise invalid(["body", "benchmark"], f"The subset {subset.pk} belongs to the benchmark {subset.benchmark_id}.")
     if subset.answers == "closed" and subset.benchmark.owner_id != principal.account.pk:
         raise DomainError(
             "not_available", "The answers of this subset are closed: only its owner's scorers may see them."
@@ -102,13 +102,13 @@ def _check_place(principal: Principal, subset: Subset, benchmark: str | None) ->
 
 def _hosts(network: Sequence[str]) -> list[str]:
     if len(network) > _MAX_HOSTS:
-        raise invalid(["network"], f"A scorer may name at most {_MAX_HOSTS} hosts.")
+        raise invalid(["body", "network"], f"A scorer may name at most {_MAX_HOSTS} hosts.")
     found = set()
     for index, host in enumerate(network):
         try:
             found.add(normal_pattern(host))
         except ValueError as why:
-            raise invalid(["network", index], str(why)) from None
+            raise invalid(["body", "network", index], str(why)) from None
     return sorted(found)
 
 

@@ -18,7 +18,9 @@ def refuse_closed(subset: Subset, complete: bool) -> None:
     if not subset.rolling:
         raise frozen(subset)
     if complete:
-        raise invalid(["complete"], "Only a staged upload is completed. A rolling subset is frozen by rolling: false.")
+        raise invalid(
+            ["body", "complete"], "Only a staged upload is completed. A rolling subset is frozen by rolling: false."
+        )
 
 
 def frozen(subset: Subset) -> DomainError:
@@ -73,7 +75,7 @@ def freeze_rolling(subset: Subset) -> None:
 
 def _content(subset: Subset) -> str:
     if not subset.task_count:
-        raise invalid(["tasks"], "A frozen subset needs at least one task.")
+        raise invalid(["body", "tasks"], "A frozen subset needs at least one task.")
     digests = Task.objects.filter(subset_id=subset.pk).order_by("position").values_list("digest", flat=True)
     return subset_id(subset.benchmark_id, digests.iterator())
 

@@ -46,7 +46,7 @@ class Rule:
 
 def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise invalid(["name"], "A name has 1 to 120 letters, digits, dots, dashes and underscores.")
+        raise invalid(["body", "name"], "A name has 1 to 120 letters, digits, dots, dashes and underscores.")
     return name
 
 
@@ -54,22 +54,22 @@ def check_value(value: str, kinds: Iterable[str]) -> bytes:
     """The value's bytes, if requests of these kinds can carry it; else a DomainError that never quotes it."""
     used = set(kinds)
     if not value:
-        raise invalid(["value"], "The value is empty.")
+        raise invalid(["body", "value"], "The value is empty.")
     try:
         raw = value.encode("utf-8")
     except UnicodeEncodeError:
-        raise invalid(["value"], "The value is not valid Unicode text.") from None
+        raise invalid(["body", "value"], "The value is not valid Unicode text.") from None
     if len(raw) > MAX_VALUE_BYTES:
-        raise invalid(["value"], f"The value is longer than {MAX_VALUE_BYTES} bytes.")
+        raise invalid(["body", "value"], f"The value is longer than {MAX_VALUE_BYTES} bytes.")
     if any(ord(sign) < 32 or ord(sign) == 127 for sign in value):
-        raise invalid(["value"], "The value holds a line break or another control character. Was it pasted whole?")
+        raise invalid(["body", "value"], "The value holds a line break or another control character.")
     if used & HEADER_KINDS:
         if not value.isascii():
-            raise invalid(["value"], "A value that travels in a header must be ASCII.")
+            raise invalid(["body", "value"], "A value that travels in a header must be ASCII.")
         if value != value.strip():
-            raise invalid(["value"], "The value begins or ends with a space.")
+            raise invalid(["body", "value"], "The value begins or ends with a space.")
     if "basic" in used and ":" not in value:
-        raise invalid(["value"], "A value for `basic` is written username:password.")
+        raise invalid(["body", "value"], "A value for `basic` is written username:password.")
     return raw
 
 
@@ -87,18 +87,18 @@ def warnings(value: str) -> list[str]:
 def check_rules(rules: Sequence[Mapping[str, object]]) -> list[Rule]:
     """Normalised rules, or DomainError that names the one that can't be used."""
     if not 1 <= len(rules) <= MAX_RULES:
-        raise invalid(["rules"], f"A secret has 1 to {MAX_RULES} rules: {{host_pattern, inject_kind, inject_target}}.")
+        raise invalid(["body", "rules"], f"A secret has 1 to {MAX_RULES} rules: {{host_pattern, inject_kind, inject_target}}.")
     checked = [_rule(index, rule) for index, rule in enumerate(rules)]
     seen: set[str] = set()
     for index, rule in enumerate(checked):
         if rule.host_pattern in seen:
-            raise invalid(["rules", index, "host_pattern"], f"{rule.host_pattern} is there twice.")
+            raise invalid(["body", "rules", index, "host_pattern"], f"{rule.host_pattern} is there twice.")
         seen.add(rule.host_pattern)
     return checked
 
 
 def _rule(index: int, rule: Mapping[str, object]) -> Rule:
-    loc: list[str | int] = ["rules", index]
+    loc: list[str | int] = ["body", "rules", index]
     kind = rule.get("inject_kind", "bearer")
     if not isinstance(kind, str) or kind not in KINDS:
         raise invalid([*loc, "inject_kind"], f"inject_kind is one of {', '.join(KINDS)}.")
@@ -166,5 +166,5 @@ def conflict(pattern: str, name: str) -> DomainError:
     return DomainError(
         "secret_rule_conflict",
         f"The secret {name} already answers for {pattern}. Change its rules, rotate it, or delete it first.",
-        errors=[{"loc": ["rules"], "msg": f"{pattern} belongs to {name}"}],
+        errors=[{"loc": ["body", "rules"], "msg": f"{pattern} belongs to {name}"}],
     )

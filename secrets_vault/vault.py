@@ -121,7 +121,7 @@ def _refuse_taken_name(principal: Principal, name: str) -> None:
         raise DomainError(
             "name_taken",
             f"A secret named {name} exists. Rotate it (PATCH its value) or choose another name.",
-            errors=[{"loc": ["name"], "msg": "taken"}],
+            errors=[{"loc": ["body", "name"], "msg": "taken"}],
         )
 
 
@@ -149,7 +149,7 @@ def _refuse_stricter_kinds(secret: Secret, checked: Sequence[Rule]) -> None:
         bool(after & HEADER_KINDS) and not before & HEADER_KINDS
     )
     if stricter:
-        raise invalid(["value"], "These rules ask more of the value than the old ones: send the value along with them.")
+        raise invalid(["body", "value"], "These rules ask more of the value than the old ones did: send it along.")
 
 
 def _seal_version(secret: Secret, raw: bytes) -> None:

@@ -16,7 +16,7 @@ def check_rows(grader: Mapping[str, Any] | None, tasks: Sequence[Mapping[str, An
         return
     parts = kit(grader)
     faults = [
-        {"loc": ["tasks", index, place], "msg": f"Row {index} (task_id {task['task_id']!r}): {why}"}
+        {"loc": ["body", "tasks", index, place], "msg": f"Row {index} (task_id {task['task_id']!r}): {why}"}
         for index, task in enumerate(tasks)
         for place, why in _faults(grader, parts, task)
     ]

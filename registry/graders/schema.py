@@ -168,9 +168,9 @@ def _refusal(fault: ValidationError) -> DomainError:
     errors = []
     for error in fault.errors(include_url=False, include_input=False, include_context=False):
         # The discriminated union puts the kind itself first.
-        path = [part for part in error["loc"] if part not in KINDS]
+        path = list(error["loc"][1:] if error["loc"][:1] and error["loc"][0] in KINDS else error["loc"])
         msg = error["msg"].removeprefix("Value error, ")
         if error["type"].startswith("union_tag"):
             path, msg = ["kind"], f"kind is one of {', '.join(KINDS)}."
-        errors.append({"loc": ["grader", *path], "msg": msg})
+        errors.append({"loc": ["body", "grader", *path], "msg": msg})
     return DomainError("validation_failed", f"The grader can't be used: {errors[0]['msg']}", errors=errors)

@@ -1,0 +1,28 @@
+"""What the API answers about a secret: everything but its value."""
+
+from typing import Any
+
+from kernel.clock import stamp
+from secrets_vault.models import Secret
+
+
+def secret_object(secret: Secret) -> dict[str, Any]:
+    rules = sorted(secret.rules.all(), key=lambda rule: rule.host_pattern)
+    return {
+        "object": "secret",
+        "id": secret.pk,
+        "name": secret.name,
+        "description": secret.description,
+        "preview": secret.preview,
+        "version": secret.version,
+        "rules": [
+            {
+                "host_pattern": rule.host_pattern,
+                "inject_kind": rule.inject_kind,
+                "inject_target": rule.inject_target,
+            }
+            for rule in rules
+        ],
+        "created_at": stamp(secret.created_at),
+        "updated_at": stamp(secret.updated_at),
+    }
