@@ -46,7 +46,13 @@ def draw(run_id: UUID, mine: bool) -> Picture:
     run = Run.objects.select_related("benchmark", "subset", "impl").get(id=run_id, destroyed_at=None)
     context = run_page.going(run, mine=mine)
     events = now.log(run)
-    context |= {"live": True, "log": events, "tasks": table.page(run, table.Wanted()), "status": run.status}
+    context |= {
+        "live": True,
+        "log": events,
+        "latest": now.latest(events),
+        "tasks": table.page(run, table.Wanted()),
+        "status": run.status,
+    }
     parts: dict[str, str] = {
         f"f-{name}": render_to_string(f"runs/parts/{file}.html", context) for name, file in _PARTS.items()
     }

@@ -48,6 +48,11 @@ def log(run: Run, *, newest: int = LOG_LENGTH, after: int = 0) -> list[dict[str,
     return [{"seq": row.seq, "type": row.type, "at": row.created_at, "said": said(row.type, row.data)} for row in rows]
 
 
+def latest(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The three newest of ``log`` that say more than the readout itself."""
+    return [event for event in events if event["type"] not in ("PhaseProgress", "MaterializeTaskStarted")][:3]
+
+
 def read(run: Run) -> Now:
     """The state of a going run, from its row and the end of its event log."""
     tail = list(RunEvent.objects.filter(run=run).order_by("-seq")[:TAIL])

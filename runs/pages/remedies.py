@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kernel.money import MICRO_CENTS_PER_DOLLAR
 from runs.models import Run
-from runs.pages import words
 from runs.pages.table import Wanted
 
 MEANINGS = {
@@ -29,12 +29,20 @@ MEANINGS = {
     "budget": "A ceiling was reached before this task began.",
     "halted": "The run was stopped before this task began.",
 }
-_AGAIN = {"errored": "--only-errored", "skipped": "--only-errored", "unscored": "--only-failed"}
+# outcome -> (the replay that runs it again, what else that replay runs again)
+_AGAIN = {
+    "errored": ("--only-errored", ("errored", "skipped")),
+    "skipped": ("--only-errored", ("errored", "skipped")),
+    "unscored": ("--only-failed", ("failed", "unscored")),
+}
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """One class: how many, what it means, where to see them, and the command that runs them again (or "")."""
+    """One class: how many, what it means, where to see them, and the command that runs them again (or "").
+
+    ``again``: how many cells that command runs; it knows outcomes, not classes.
+    """
 
     outcome: str
     error_class: str
@@ -42,6 +50,8 @@ class Remedy:
     meaning: str
     link: str
     command: str
+    again: int
+    scope: str
     price: str
 
 
@@ -54,7 +64,8 @@ def of(run: Run, classes: Sequence[Mapping[str, Any]]) -> list[Remedy]:
 
 def _remedy(run: Run, group: Mapping[str, Any], each: float) -> Remedy:
     name = group["error_class"] or ""
-    flag = _AGAIN.get(group["outcome"], "")
+    flag, outcomes = _AGAIN.get(group["outcome"], ("", ()))
+    again = sum(getattr(run, outcome) for outcome in outcomes)
     return Remedy(
         outcome=group["outcome"],
         error_class=name,
@@ -62,7 +73,9 @@ def _remedy(run: Run, group: Mapping[str, Any], each: float) -> Remedy:
         meaning=meaning(name),
         link=Wanted().link(outcome=group["outcome"], error_class=name),
         command=f"benchwright run --replay-from {run.id} {flag}" if flag else "",
-        price=_price(round(each * group["count"])),
+        again=again,
+        scope=" or ".join(outcomes),
+        price=_price(each * again),
     )
 
 
@@ -73,7 +86,9 @@ def meaning(name: str) -> str:
     return MEANINGS.get(name, "")
 
 
-def _price(micro_cents: int) -> str:
+def _price(micro_cents: float) -> str:
+    """As a button says it."""
     if not micro_cents:
         return "free"
-    return "under $0.01" if micro_cents < 1_000_000 else f"≈ {words.dollars(micro_cents)}"
+    dollars = micro_cents / MICRO_CENTS_PER_DOLLAR
+    return f"≈ ${dollars:,.2f}" if dollars >= 0.01 else "under $0.01"

@@ -93,6 +93,7 @@ def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
     """Everything the run page shows. ``params`` are the page's own: filters and sorting of the task table."""
     parts = (done if run.status in TERMINAL else going)(run, mine=mine)
     wanted = table.Wanted.of(params)
+    events = now.log(run)
     return {
         **parts,
         "title": title(run),
@@ -100,7 +101,9 @@ def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
         "mine": mine,
         "live": run.status not in TERMINAL,
         "tasks": table.page(run, wanted),
-        "log": now.log(run),
+        "log": events,
+        "latest": now.latest(events),
+        "mode": {"benchmark": "pinned launch"}.get(run.mode, run.mode),
         "served": sorted((run.served or {}).items(), key=lambda pair: -pair[1])[:4],
         "params": {name: value for name, value in (run.sut.get("params") or {}).items()},
         "replay": f"benchwright run --replay-from {run.id} --model {run.sut.get('model')}@{run.sut.get('provider')}",

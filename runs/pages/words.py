@@ -68,7 +68,7 @@ def dollars(micro_cents: int) -> str:
         return "$0.00"
     if amount < 0.0001:
         return "under $0.0001"
-    return f"${amount:,.2f}" if amount >= 0.1 else f"${amount:.3f}" if amount >= 0.01 else f"${amount:.4f}"
+    return f"${amount:,.2f}" if amount >= 0.0995 else f"${amount:.3f}" if amount >= 0.00995 else f"${amount:.4f}"
 
 
 def per_task(micro_cents: int) -> str:

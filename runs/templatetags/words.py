@@ -1,9 +1,12 @@
 """The words of the pages as template filters."""
 
+from datetime import datetime
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from kernel import clock
 from runs.pages import words
 
 register = template.Library()
@@ -38,6 +41,12 @@ def seconds(milliseconds: int) -> str:
 def milliseconds(value: float) -> str:
     """A stretch of time given in milliseconds."""
     return words.span(value / 1000)
+
+
+@register.filter
+def day(at: datetime | None) -> str:
+    """``14 Sep, 08:40``; with its year where that is another one."""
+    return words.moment(at, today=clock.now())
 
 
 @register.filter

@@ -172,8 +172,8 @@ def end(run: Run, status: str = "ok", **fields: Any) -> None:
     done = {"ok": "completed", "halted": "halted", "failed": "failed"}[status]
     for phase in run.phases.all():
         phase.status = done if phase.name == "materialize" or status == "ok" else "pending"
-        phase.attempt, phase.started_at = 1, run.started_at
-        phase.finished_at = run.finished_at
+        if phase.status != "pending":
+            phase.attempt, phase.started_at, phase.finished_at = 1, run.started_at, run.finished_at
         phase.save()
     last = {"ok": "RunCompleted", "halted": "RunHalted", "failed": "RunFailed"}[status]
     said = {"ok": {"summary": {"passed": run.passed, "total": run.planned}}, "halted": {"halt_reason": run.halt_reason},
