@@ -114,7 +114,8 @@ class GatewayClient:
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         try:
             await self._send(client, orjson.dumps({**message, "id": number}) + b"\n", listener)
-            return await answer
+            reply: dict[str, Any] = await answer
+            return reply
         except OSError as bad:
             raise bad if isinstance(bad, GatewayLost) else GatewayLost(str(bad)) from None
         finally:

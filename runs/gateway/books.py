@@ -4,7 +4,7 @@ import asyncio
 import base64
 import ssl
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from django.conf import settings
@@ -14,7 +14,7 @@ from runs.gateway.answers import Redactor
 from runs.gateway.http.outbound import Pool, Target
 from runs.gateway.leases import RunBook
 from runs.gateway.pace import Pace
-from runs.gateway.store import HAS_CALLS, RUN, SECRET, Store
+from runs.gateway.store import HAS_CALLS, RUN, SEALED, Store
 from runs.providers.data import Provider
 from secrets_vault.sealing import Opener
 
@@ -78,7 +78,8 @@ class Books:
         pace = self.paces.setdefault((base or provider.name, owner or ""), Pace())
         used = (await self.store.read(HAS_CALLS, (run,)))[0]["exists"]
         return RunBook(
-            run=run, model=str(sut.get("model") or ""), provider=provider, base_url=base, params=sut.get("params") or {},
+            run=run, model=str(sut.get("model") or ""), provider=provider, base_url=base,
+            params=sut.get("params") or {},
             secret=owner, redactor=Redactor(value), pace=pace, pool=pool, fresh=not used,
         )  # fmt: skip
 
@@ -86,10 +87,10 @@ class Books:
         if sut_key.get("kind") != "secret":
             if provider.needs_key:
                 raise LeaseRefused(
-                    "missing_secret", f"no key for {provider.label}: add a secret for {providers.host(provider.name)}"
+                    "missing_secret", f"{provider.label} needs a key: add a secret whose rule names its host"
                 )
             return b""
-        rows = await self.store.read(SECRET, (sut_key["version"], sut_key["secret"]))
+        rows = await self.store.read(SEALED, (sut_key["version"], sut_key["secret"]))
         if not rows or rows[0]["deleted_at"] is not None or rows[0]["owner_id"] != account:
             raise LeaseRefused("secret_revoked", "the secret that this run uses was deleted")
         if rows[0]["sealed"] is None:
@@ -97,7 +98,7 @@ class Books:
         aad = f"{account}:{sut_key['secret']}:{sut_key['version']}".encode()
         try:
             opener = Opener(Path(settings.KEYS_DIR) / "vault_private")
-            return cast(bytes, opener.open(bytes(rows[0]["sealed"]), aad))
+            return opener.open(bytes(rows[0]["sealed"]), aad)
         except Exception as bad:  # whatever it is, the run can't use the key; its words could show some of it
             raise LeaseRefused("secret_unavailable", f"the secret can't be opened ({type(bad).__name__})") from None
 

@@ -1,4 +1,4 @@
-"""What the gateway knows while a worker's shard is going: leases, the attempts in them, and the calls of their cells."""
+"""What the gateway knows while a worker's shard is going: leases, their attempts, and the calls of their cells."""
 
 import asyncio
 import time

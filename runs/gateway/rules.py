@@ -18,20 +18,26 @@ MOST_LOGPROBS = 20
 
 # Parameters that only shape the answer of the one model.
 _PLAIN = frozenset(
-    "messages model stream stream_options n max_tokens max_completion_tokens temperature top_p top_k top_a min_p typical_p seed stop"
-    " presence_penalty frequency_penalty repetition_penalty length_penalty logit_bias logprobs top_logprobs"
-    " response_format tools tool_choice parallel_tool_calls functions function_call reasoning reasoning_effort"
-    " reasoning_format include_reasoning thinking verbosity user metadata prediction min_tokens stop_token_ids"
-    " ignore_eos skip_special_tokens spaces_between_special_tokens add_generation_prompt continue_final_message"
-    " chat_template_kwargs guided_json guided_regex guided_choice guided_grammar structured_outputs"
-    " echo bad_words best_of use_beam_search safe_prompt random_seed mirostat"
-    " mirostat_tau mirostat_eta num_ctx num_predict repeat_penalty cache_prompt grammar json_schema modalities"
-    " enable_thinking prompt_cache_key safety_identifier store usage".split()
-)
+    (
+        "messages", "model", "stream", "stream_options", "n", "max_tokens", "max_completion_tokens", "temperature",
+        "top_p", "top_k", "top_a", "min_p", "typical_p", "seed", "stop", "presence_penalty", "frequency_penalty",
+        "repetition_penalty", "length_penalty", "logit_bias", "logprobs", "top_logprobs", "response_format", "tools",
+        "tool_choice", "parallel_tool_calls", "functions", "function_call", "reasoning", "reasoning_effort",
+        "reasoning_format", "include_reasoning", "thinking", "verbosity", "user", "metadata", "prediction",
+        "min_tokens", "stop_token_ids", "ignore_eos", "skip_special_tokens", "spaces_between_special_tokens",
+        "add_generation_prompt", "continue_final_message", "chat_template_kwargs", "guided_json", "guided_regex",
+        "guided_choice", "guided_grammar", "structured_outputs", "echo", "bad_words", "best_of", "use_beam_search",
+        "safe_prompt", "random_seed", "mirostat", "mirostat_tau", "mirostat_eta", "num_ctx", "num_predict",
+        "repeat_penalty", "cache_prompt", "grammar", "json_schema", "modalities", "enable_thinking",
+        "prompt_cache_key", "safety_identifier", "store", "usage",
+    )
+)  # fmt: skip
 _REFUSED_ENDPOINTS = (
-    b"/v1/files", b"/v1/fine_tuning", b"/v1/fine-tunes", b"/v1/assistants", b"/v1/threads", b"/v1/responses", b"/v1/batches",
+    b"/v1/files", b"/v1/fine_tuning", b"/v1/fine-tunes", b"/v1/assistants", b"/v1/threads", b"/v1/responses",
+    b"/v1/batches",
     b"/v1/embeddings", b"/v1/images", b"/v1/audio", b"/v1/videos", b"/v1/realtime", b"/v1/completions", b"/v1/uploads",
-    b"/v1/vector_stores", b"/v1/moderations", b"/v1/containers", b"/v1/organization", b"/v1/conversations", b"/v1/evals",
+    b"/v1/vector_stores", b"/v1/moderations", b"/v1/containers", b"/v1/organization", b"/v1/conversations",
+    b"/v1/evals",
 )  # fmt: skip
 _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
@@ -61,7 +67,9 @@ def prepare(raw: bytes, model: str, provider: Provider, params: Mapping[str, Any
     for name in ("user", "store", "usage", "safety_identifier", "metadata"):
         body.pop(name, None)  # they tell the provider about us, or keep things there
     _lay_over(body, params)
-    stream = body.get("stream") is True
+    stream = body.pop("stream", False)
+    if not isinstance(stream, bool):
+        raise Refused(400, "invalid_request", "stream must be true or false", "stream")
     options = body.pop("stream_options", None)
     show = isinstance(options, dict) and options.get("include_usage") is True
     _adapt(body, provider, stream)
@@ -133,5 +141,7 @@ def _adapt(body: dict[str, Any], provider: Provider, stream: bool) -> None:
         del body["max_tokens"]
     if "usage_include" in quirks:
         body["usage"] = {"include": True}
+    if stream:
+        body["stream"] = True
     if stream and "no_stream_options" not in quirks:
         body["stream_options"] = {"include_usage": True}

@@ -19,14 +19,14 @@ BATCH_ROWS = 500
 BATCH_BYTES = 8 << 20
 
 _COLUMNS: LiteralString = (
-    "ordinal, attempt, request_hash, occurrence, status, http_status, request, response, streamed, model_served, upstream,"
-    " finish_reason, tokens_in, tokens_out, tokens_reasoning, tokens_cached, cost, priced_by, usage_estimated, tries,"
-    " waited_ms, latency_ms, error_class, created_at, settled_at"
+    "ordinal, attempt, request_hash, occurrence, status, http_status, request, response, streamed, model_served,"
+    " upstream, finish_reason, tokens_in, tokens_out, tokens_reasoning, tokens_cached, cost, priced_by, usage_estimated,"
+    " tries, waited_ms, latency_ms, error_class, created_at, settled_at"
 )
 _TYPES: LiteralString = (
-    "%s::uuid[], %s::int[], %s::int[], %s::text[], %s::int[], %s::text[], %s::int[], %b::bytea[], %b::bytea[], %s::bool[],"
-    " %s::text[], %s::text[], %s::text[], %s::int[], %s::int[], %s::int[], %s::int[], %s::bigint[], %s::text[],"
-    " %s::bool[], %s::int[], %s::int[], %s::int[], %s::text[], %s::timestamptz[], %s::timestamptz[]"
+    "%s::uuid[], %s::int[], %s::int[], %s::text[], %s::int[], %s::text[], %s::int[], %b::bytea[], %b::bytea[],"
+    " %s::bool[], %s::text[], %s::text[], %s::text[], %s::int[], %s::int[], %s::int[], %s::int[], %s::bigint[],"
+    " %s::text[], %s::bool[], %s::int[], %s::int[], %s::int[], %s::text[], %s::timestamptz[], %s::timestamptz[]"
 )
 # A run that was destroyed meanwhile takes its rows with it: the join drops them instead of failing the batch.
 # A settled call never changes again; anything else may still learn its end.
@@ -49,7 +49,7 @@ RUN: LiteralString = (
     "SELECT owner_id, status, sut, sut_key, concurrency FROM runs_run WHERE id = %s AND destroyed_at IS NULL"
 )
 HAS_CALLS: LiteralString = "SELECT EXISTS (SELECT 1 FROM runs_modelcall WHERE run_id = %s)"
-SECRET: LiteralString = """
+SEALED: LiteralString = """
 SELECT s.owner_id, s.deleted_at, v.sealed FROM secrets_vault_secret s
 LEFT JOIN secrets_vault_secretversion v ON v.secret_id = s.id AND v.version = %s WHERE s.id = %s
 """
@@ -62,7 +62,7 @@ UNION ALL SELECT id FROM secrets_vault_secret WHERE id = ANY(%s::text[]) AND del
 
 def conninfo() -> str:
     """libpq's words for Django's default database."""
-    entry = settings.DATABASES["default"]
+    entry: dict[str, Any] = settings.DATABASES["default"]
     words = {
         "dbname": entry["NAME"], "user": entry["USER"], "password": entry["PASSWORD"],
         "host": entry["HOST"], "port": entry["PORT"], **entry.get("OPTIONS", {}),

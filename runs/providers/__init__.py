@@ -9,7 +9,7 @@ from runs.providers.data import PROVIDERS, Provider
 __all__ = ["PROVIDERS", "Provider", "base_url", "get", "host", "is_overridden", "names", "same_model"]
 
 # gpt-4o-2024-08-06, claude-sonnet-4-20250514, mistral-large-2411, gemini-2.0-flash-001, …-latest
-_SNAPSHOT = re.compile(r"(?:[-@:](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|\d{3}|latest|preview-\d{2}-\d{2,4}))$")
+SNAPSHOT = re.compile(r"(?:[-@:](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|\d{3}|latest|preview-\d{2}-\d{2,4}))$")
 
 
 def names() -> list[str]:
@@ -42,8 +42,14 @@ def base_url(name: str) -> str:
 
 
 def host(name: str) -> str:
-    """The host that a provider's key belongs to, in lower case; "" where there is none."""
-    return (urlsplit(base_url(name)).hostname or "").lower()
+    """The host that a provider's key belongs to, in lower case; "" where there is none.
+
+    The provider's own, even where the operator sends its calls elsewhere: users' rules name the provider, and the
+    operator's base URL is trusted with the key. Self-hosted providers and azure live where the base URL says.
+    """
+    provider = get(name)
+    own = base_url(name) if provider.free or not provider.base_url else provider.base_url
+    return (urlsplit(own).hostname or "").lower()
 
 
 def same_model(provider: str, asked: str, served: str) -> bool:
@@ -56,4 +62,4 @@ def _plain(provider: str, model: str) -> str:
     found = PROVIDERS.get(provider)
     if found is not None:
         model = found.aliases.get(model, model)
-    return _SNAPSHOT.sub("", model)
+    return SNAPSHOT.sub("", model)

@@ -1,4 +1,4 @@
-"""The shipped providers. Adding one is adding an entry here, its prices in ``prices.py`` and a line in docs/providers.md."""
+"""The shipped providers. Adding one means an entry here, prices in ``prices.py`` and a line in docs/providers.md."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,7 +4,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
 from kernel.money import from_dollars
-from runs.providers import _SNAPSHOT
+from runs.providers import SNAPSHOT
 from runs.providers.data import Provider
 from runs.providers.prices import PRICES, VERSION, Price
 
@@ -63,7 +63,7 @@ def cost_of(usage: Usage, provider: Provider, asked: str, served: str | None) ->
 def _find(provider: str, model: str) -> Price | None:
     table = PRICES.get(provider, {})
     name = model.lower().removeprefix("models/")
-    return table.get(name) or table.get(_SNAPSHOT.sub("", name))
+    return table.get(name) or table.get(SNAPSHOT.sub("", name))
 
 
 def _reported(told: dict[str, Any], provider: Provider) -> int | None:

@@ -18,7 +18,9 @@ from typing import Any
 
 import httpx
 import pytest
+from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import connections
 
 from accounts.models import User
 from runs.gateway_client import GatewayClient
@@ -121,6 +123,7 @@ async def provider() -> AsyncIterator[OpenAITwin]:
     await found.start()
     yield found
     await found.stop()
+    await sync_to_async(connections.close_all)()  # the thread's connection would keep the test database open
 
 
 @dataclass

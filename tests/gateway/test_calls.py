@@ -3,7 +3,7 @@
 import asyncio
 
 from runs.call_bodies import unpack
-from tests.gateway.conftest import MODEL, Bench
+from tests.gateway.conftest import MODEL, Bench, connect
 from tests.twins.openai_twin import Fault, OpenAITwin
 
 
@@ -30,8 +30,6 @@ async def test_it_uses_one_connection_for_calls_in_turn(bench: Bench, provider: 
 
 
 async def test_it_never_shares_a_connection_between_runs(bench: Bench, provider: OpenAITwin, make_run) -> None:  # type: ignore[no-untyped-def]
-    from tests.gateway.conftest import connect
-
     other = await connect(bench.gateway, await make_run(provider.url))
     await other.open()
     await bench.chat()

@@ -21,7 +21,10 @@ KEEP_SECONDS = 45.0  # an idle connection is dropped before most servers drop it
 
 
 class UpstreamError(Exception):
-    """The provider could not be heard. ``begun``: some of the answer had arrived. ``kind``: connect, cut, timeout, limit."""
+    """The provider could not be heard. ``begun``: some of the answer had arrived.
+
+    ``kind``: connect, tls, forbidden, cut, timeout or limit. ``reused``: on a connection that had served before.
+    """
 
     def __init__(self, kind: str, message: str, *, begun: bool = False, reused: bool = False) -> None:
         super().__init__(message)

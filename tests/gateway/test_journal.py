@@ -1,0 +1,219 @@
+"""The journal's promise: what was paid for is never asked again, what is in doubt stays so and is asked once more."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from runs.gateway.journal import SENT, SETTLED, UNKNOWN, Call, Journal, JournalBusy, read_file
+from tests.gateway.conftest import Bench, GatewayProcess, connect
+from tests.twins.openai_twin import Fault, OpenAITwin
+
+
+async def _killed_at(
+    point: str, gateway: GatewayProcess, provider: OpenAITwin, make_run: Any, stream: bool = False
+) -> Bench:
+    """A first attempt that dies with the gateway at ``point``; then a new gateway and a second lease of the run."""
+    gateway.start(BENCHWRIGHT_FAULT=point)
+    first = await connect(gateway, await make_run(provider.url))
+    await first.open()
+    with contextlib.suppress(httpx.HTTPError):
+        await first.chat("2+2?", stream=stream)
+    assert await asyncio.to_thread(gateway.died)
+    await asyncio.sleep(0.1)
+    assert first.lost == [True]
+    await asyncio.to_thread(gateway.start)
+    second = await connect(gateway, first.run)
+    return await second.open()
+
+
+@pytest.mark.parametrize(
+    ("point", "calls", "statuses"),
+    [
+        ("M1", 1, ["settled"]),
+        ("M2", 1, ["unknown", "settled"]),
+        ("M4", 2, ["unknown", "settled"]),
+        ("M5", 1, ["settled"]),
+    ],
+)
+async def test_it_survives_being_killed_around_a_call(
+    point: str, calls: int, statuses: list[str], own_gateway: GatewayProcess, provider: OpenAITwin, make_run: Any
+) -> None:
+    second = await _killed_at(point, own_gateway, provider, make_run)
+    answer = await second.chat("2+2?", attempt=2)
+    assert answer.status_code == 200
+    assert answer.json()["choices"][0]["message"]["content"] == "four"
+    assert len(provider.requests) == calls
+    rows = await second.rows(len(statuses))
+    assert [row.status for row in rows] == statuses
+    assert [row.occurrence for row in rows] == list(range(len(statuses)))
+    facts = await second.facts(attempt=2)
+    assert (facts["calls"], facts["reused"]) == (1, int(point == "M5"))
+    await second.client.close()
+
+
+async def test_it_survives_being_killed_in_a_stream(
+    own_gateway: GatewayProcess, provider: OpenAITwin, make_run: Any
+) -> None:
+    provider.script(Fault(text="a somewhat longer answer", trickle=0.02))
+    second = await _killed_at("M3:2", own_gateway, provider, make_run, stream=True)
+    answer = await second.chat("2+2?", attempt=2, stream=True)
+    assert answer.content.endswith(b"data: [DONE]\n\n")
+    assert len(provider.requests) == 2
+    assert [row.status for row in await second.rows(2)] == ["unknown", "settled"]
+    await second.client.close()
+
+
+async def test_d02_a_dead_workers_calls_are_not_made_again(bench: Bench, provider: OpenAITwin) -> None:
+    provider.always = lambda seen: Fault(delay=0.5)
+    call = asyncio.create_task(bench.chat("2+2?"))
+    await asyncio.sleep(0.2)
+    await bench.client.close()  # the worker dies while its call is under way
+    with pytest.raises(httpx.HTTPError):
+        await call
+    second = await connect(bench.gateway, bench.run)
+    await second.open()
+    answer = await second.chat("2+2?", attempt=2)
+    assert answer.json()["choices"][0]["message"]["content"] == "four"
+    assert len(provider.requests) == 1
+    facts = await second.facts(attempt=2)
+    assert (facts["calls"], facts["failed"], facts["reused"]) == (1, 0, 1)
+    assert len(await second.rows(1)) == 1
+    await second.client.close()
+
+
+async def test_it_replays_in_the_order_of_asking(bench: Bench, provider: OpenAITwin) -> None:
+    provider.script(Fault(text="one"), Fault(text="two"), Fault(400), Fault(text="three"))
+    said = [(await bench.chat("again")).json()["choices"][0]["message"]["content"] for _ in range(2)]
+    assert (await bench.chat("again")).status_code == 400
+    said.append((await bench.chat("again")).json()["choices"][0]["message"]["content"])
+    await bench.facts()
+    await bench.rows(4)
+    replayed = [(await bench.chat("again", attempt=2)).json()["choices"][0]["message"]["content"] for _ in range(3)]
+    assert replayed == said == ["one", "two", "three"]
+    assert len(provider.requests) == 4
+    fresh = await bench.chat("again", attempt=2)
+    assert fresh.json()["choices"][0]["message"]["content"] == "four"
+    facts = await bench.facts(attempt=2)
+    assert (facts["calls"], facts["reused"], facts["unresolved"]) == (4, 3, False)
+
+
+async def test_it_replays_a_stream(bench: Bench, provider: OpenAITwin) -> None:
+    first = await bench.chat(stream=True)
+    await bench.facts()
+    second = await bench.chat(stream=True, attempt=2)
+    assert second.content == first.content
+    assert len(provider.requests) == 1
+
+
+async def test_it_leaves_the_call_in_doubt_when_its_attempt_is_closed(bench: Bench, provider: OpenAITwin) -> None:
+    provider.script(Fault(delay=5))
+    call = asyncio.create_task(bench.chat("2+2?"))
+    await asyncio.sleep(0.2)
+    facts = await bench.facts()
+    assert (await call).status_code == 401
+    assert (facts["calls"], facts["failed"], facts["unresolved"], facts["error_class"]) == (1, 1, True, "timeout")
+    assert (await bench.chat("2+2?")).json()["error"]["code"] == "key_expired"
+    assert [row.status for row in await bench.rows(1)] == ["unknown"]
+    assert (await bench.chat("2+2?", attempt=2)).status_code == 200
+
+
+async def test_it_tells_facts_from_the_table_after_a_restart(
+    own_gateway: GatewayProcess, provider: OpenAITwin, make_run: Any
+) -> None:
+    own_gateway.start()
+    first = await connect(own_gateway, await make_run(provider.url))
+    await first.open()
+    await first.chat()
+    await asyncio.to_thread(own_gateway.kill)
+    await asyncio.to_thread(own_gateway.start)
+    second = await connect(own_gateway, first.run)
+    await second.open()
+    facts = await second.facts()
+    assert (facts["known"], facts["calls"], facts["reused"]) == (True, 1, 0)
+    assert not (await second.facts(cell=9))["known"]
+    await second.client.close()
+
+
+# --- the file -------------------------------------------------------------------------------------------------------
+def _call(number: int = 0) -> Call:
+    call = Call("0197-run", number, 1, "ab" * 32, 0)
+    call.request, call.response = b'{"q": 1}', b"\x00\xff answer"
+    return call
+
+
+async def test_it_reads_back_what_it_wrote(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    call, open_call = _call(1), _call(2)
+    await asyncio.gather(journal.sent(call), journal.sent(open_call))
+    call.status, call.tokens_in, call.cost = SETTLED, 7, 12
+    journal.ended(call)
+    journal.close()
+    again = Journal(tmp_path)
+    found = {call.ordinal: call for call in again.replay()}
+    again.close()
+    assert (found[1].status, found[1].tokens_in, found[1].cost, found[1].response) == (SETTLED, 7, 12, call.response)
+    assert found[2].status == UNKNOWN
+
+
+async def test_it_ignores_a_torn_last_record(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    await journal.sent(_call(1))
+    await journal.sent(_call(2))
+    path = journal.segment.path
+    journal.close()
+    path.write_bytes(path.read_bytes()[:-3])
+    assert [call.ordinal for call in read_file(path)] == [1]
+
+
+async def test_it_keeps_a_file_until_its_calls_are_in_the_database(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    call, other = _call(1), _call(2)
+    await journal.sent(call)
+    await journal.sent(other)
+    old = journal.segment
+    journal.rotate()
+    call.status = other.status = SETTLED
+    journal.ended(call)
+    assert old.path.exists()
+    journal.ended(other)
+    assert not old.path.exists()  # the newer file tells both ends
+    assert journal.segment.open == 2
+    for ended in (call, other):
+        assert ended.segment is not None
+        ended.segment.release()
+    journal.tidy()
+    assert journal.segment.path.stat().st_size == 0
+    journal.close()
+
+
+async def test_it_refuses_a_second_gateway_on_one_folder(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    with pytest.raises(JournalBusy):
+        Journal(tmp_path)
+    journal.close()
+
+
+async def test_it_fails_the_call_when_the_disk_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal(tmp_path)
+    await journal.sent(_call(1))
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(28, "no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", full)
+        with pytest.raises(OSError, match="no space"):
+            await journal.sent(_call(2))
+    await journal.sent(_call(3))
+    assert [call.ordinal for call in read_file(journal.segment.path)] == [1, 3]
+    journal.close()
+
+
+def test_it_knows_sent_as_the_only_open_state() -> None:
+    call = _call()
+    call.status = SENT
+    assert not call.ended()
