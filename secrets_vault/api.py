@@ -62,7 +62,8 @@ def update(request: HttpRequest, secret_id: str, body: SecretPatch) -> HttpRespo
     with transaction.atomic():
         found = queries.secret(caller, secret_id)
         conditional.check_match(request, _tag(found))
-        found = vault.update(caller, found, seen=found.updated_at, **changes)
+        seen = found.updated_at if "If-Match" in request.headers else None
+        found = vault.update(caller, found, seen=seen, **changes)
     return _shown(request, found, extra=warnings(changes["value"]) if "value" in changes else ())
 
 

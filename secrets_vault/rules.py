@@ -87,7 +87,8 @@ def warnings(value: str) -> list[str]:
 def check_rules(rules: Sequence[Mapping[str, object]]) -> list[Rule]:
     """Normalised rules, or DomainError that names the one that can't be used."""
     if not 1 <= len(rules) <= MAX_RULES:
-        raise invalid(["body", "rules"], f"A secret has 1 to {MAX_RULES} rules: {{host_pattern, inject_kind, inject_target}}.")
+        shape = "{host_pattern, inject_kind, inject_target}"
+        raise invalid(["body", "rules"], f"A secret has 1 to {MAX_RULES} rules: {shape}.")
     checked = [_rule(index, rule) for index, rule in enumerate(rules)]
     seen: set[str] = set()
     for index, rule in enumerate(checked):
@@ -128,7 +129,7 @@ def normal_pattern(pattern: str) -> str:
 
 def normal_host(host: str) -> str:
     """A host name or address as we compare it: lower-case ASCII, no port, no trailing dot. ValueError otherwise."""
-    text = host.strip().rstrip(".").lower()
+    text = host.removesuffix(".").lower()
     bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     if _is_address(bare):
         return ip_address(bare).compressed
