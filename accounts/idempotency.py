@@ -70,8 +70,11 @@ def _bad_key(msg: str) -> DomainError:
 
 
 def _fingerprint(request: HttpRequest) -> bytes:
-    """A keyed hash of route, query and canonical body: key order and whitespace do not count."""
-    body = strict_json.canonical(strict_json.loads(request.body)) if request.body else b""
+    """A keyed hash of route, query and sorted body: key order and whitespace do not count."""
+    parsed = getattr(request, "parsed_body", None)  # what the door read already
+    if parsed is None and request.body:
+        parsed = strict_json.loads(request.body)
+    body = strict_json.dumps(parsed, sort=True)
     route = f"{request.method} {request.get_full_path()}\n".encode()
     return hmac.new(sealed.derive("idempotency"), route + body, hashlib.sha256).digest()
 
@@ -124,9 +127,11 @@ def _claim(request: HttpRequest, key: str) -> int:
     if record.status is not None:
         return record.id
     # Take over a claim that lapsed: whoever held it died before it could answer.
-    taken = IdempotencyRecord.objects.filter(id=record.id, status=None, claimed_until__lt=Now())
-    if not taken.select_for_update(skip_locked=True).exists() or not taken.update(claimed_until=lapse):
-        raise _in_progress(record)
+    lapsed = IdempotencyRecord.objects.filter(id=record.id, status=None, claimed_until__lt=Now())
+    with transaction.atomic():
+        if lapsed.select_for_update(skip_locked=True).first() is None:
+            raise _in_progress()
+        IdempotencyRecord.objects.filter(id=record.id).update(claimed_until=lapse)
     return record.id
 
 
@@ -135,13 +140,13 @@ def _locked(record_id: int) -> IdempotencyRecord:
     try:
         record = IdempotencyRecord.objects.select_for_update(nowait=True).filter(id=record_id).first()
     except OperationalError:
-        raise _in_progress(None) from None
+        raise _in_progress() from None
     if record is None:  # its holder gave it back in between
-        raise _in_progress(None)
+        raise _in_progress()
     return record
 
 
-def _in_progress(record: IdempotencyRecord | None) -> DomainError:
+def _in_progress() -> DomainError:
     return DomainError(
         "idempotency_in_progress",
         "The first request with this key is still running. Ask again shortly: you will get its answer.",

@@ -29,7 +29,9 @@ class StrictParser(Parser):
 
     def parse_body(self, request: HttpRequest) -> DictStrAny:
         check_media_type(request)
-        return cast(DictStrAny, strict_json.loads(request.body))
+        found = strict_json.loads(request.body)
+        request.parsed_body = found  # type: ignore[attr-defined]
+        return cast(DictStrAny, found)
 
 
 class StrictRenderer(BaseRenderer):

@@ -168,12 +168,17 @@ def pointer(path: list[str | int]) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False).encode
+_FORM: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":"), "check_circular": False}
+_encode = json.JSONEncoder(**_FORM).encode
+_encode_sorted = json.JSONEncoder(sort_keys=True, **_FORM).encode
 
 
-def dumps(value: Any) -> bytes:
-    """UTF-8 JSON. Raises ValueError for NaN, infinities and lone surrogates, TypeError for what is not JSON."""
-    return _encode(value).encode("utf-8")
+def dumps(value: Any, *, sort: bool = False) -> bytes:
+    """UTF-8 JSON. Raises ValueError for NaN, infinities and lone surrogates, TypeError for what is not JSON.
+
+    ``sort`` orders keys: much faster than ``canonical`` where 1 and 1.0 may differ.
+    """
+    return (_encode_sorted if sort else _encode)(value).encode("utf-8")
 
 
 def canonical(value: Any) -> bytes:
