@@ -1,8 +1,10 @@
 """One role's process as the worker sees it: frames out, frames in, and one report of its death."""
 
 import asyncio
+import contextlib
 import os
 import secrets
+import signal
 import socket
 import subprocess
 from collections import deque
@@ -35,6 +37,7 @@ class RoleProcess:
         self._inbox = bytearray()
         self._outbox: deque[memoryview] = deque()
         self._queued = 0
+        self.init_fd = -1
         self._reason: tuple[str, str] | None = None
         self._begin(start)
 
@@ -70,6 +73,7 @@ class RoleProcess:
         except TimeoutError:
             self.kill("killed", "it did not become ready")
             raise ComputeFault(f"The {self.name} sandbox did not become ready in {START_SECONDS:.0f} s.") from None
+        self._find_init()
         if answer["op"] == "broken":
             self.kill("killed", "its code could not be loaded")
             raise ScorerFault(self.name, wire.error_of(answer.get("error")))
@@ -116,7 +120,29 @@ class RoleProcess:
             return
         if self._reason is None:
             self._reason = (reason, detail)
-        self.process.kill()
+        self._end_tree()
+
+    def _find_init(self) -> None:
+        """The first process inside. Killing it ends all others there, and its parent stays to collect it."""
+        try:
+            with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
+                self.init_fd = os.pidfd_open(int(file.read().split()[0]))
+        except (OSError, IndexError):
+            self.init_fd = -1
+
+    def _end_tree(self) -> None:
+        if self.dead:
+            return
+        if self.init_fd < 0:
+            self.process.kill()
+            return
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.init_fd, signal.SIGKILL)
+        self.loop.call_later(1.0, self._end_parent)
+
+    def _end_parent(self) -> None:
+        if not self.dead:
+            self.process.kill()
 
     async def closed(self) -> None:
         """Kill it if need be and wait until nothing of its process tree is left."""
@@ -210,7 +236,7 @@ class RoleProcess:
 
     def _end_of_channel(self) -> None:
         self.loop.remove_reader(self.socket)
-        self.loop.call_later(GRACE, self.process.kill)
+        self.loop.call_later(GRACE, self._end_tree)
 
     def _exited(self) -> None:
         status = self.process.poll()
@@ -218,6 +244,8 @@ class RoleProcess:
             return
         self.loop.remove_reader(self.pidfd)
         os.close(self.pidfd)
+        if self.init_fd >= 0:
+            os.close(self.init_fd)
         if self._reason is None:
             self._read_rest()
         self._close_channel()

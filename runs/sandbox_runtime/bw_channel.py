@@ -10,6 +10,9 @@ from collections import deque
 
 LENGTH = struct.Struct(">I")
 FRAME_CAP = 48 << 20  # the host refuses larger ones
+# The model key where no task runs (while the module is imported): clients made there are given the task's own
+# key when they send. Worth nothing by itself.
+NO_TASK = "bwk1.of-the-task"
 FRAME_AIM = 1 << 20  # messages are gathered up to about this size
 
 

@@ -24,6 +24,10 @@ def main() -> None:
     os.umask(0o077)
     limit(start["limits"])
     sys.path.insert(1, start["site"])
+    # Every role imports the user's module, which may look at these; only solve can use them.
+    os.environ["BW_MODEL_PROXY_URL"] = f"http://127.0.0.1:{start['port']}"
+    os.environ["BW_MODEL_MODEL"] = start["model"]
+    os.environ["BW_MODEL_PROXY_KEY"] = bw_channel.NO_TASK
     if start["role"] == "solve":
         import bw_solve as role
     elif start["role"] == "score":

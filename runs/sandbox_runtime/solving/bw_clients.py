@@ -9,6 +9,7 @@ import io
 import re
 import time
 
+import bw_channel
 import bw_environ
 import bw_http
 from bw_imports import after_import
@@ -26,8 +27,8 @@ def install(url: str) -> None:
 def right_key(value, url: str, base: str):
     """The Authorization value to send: the running task's key instead of what the module saw when it was imported."""
     key = bw_environ.current_key.get()
-    if key and isinstance(value, str) and value.endswith(bw_environ.NO_TASK) and url.startswith(base + "/"):
-        return value[: -len(bw_environ.NO_TASK)] + key
+    if key and isinstance(value, str) and value.endswith(bw_channel.NO_TASK) and url.startswith(base + "/"):
+        return value[: -len(bw_channel.NO_TASK)] + key
     return value
 
 

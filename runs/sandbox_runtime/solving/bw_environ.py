@@ -8,9 +8,6 @@ import threading
 from bw_imports import after_import
 
 KEY = "BW_MODEL_PROXY_KEY"
-# What the environment shows where no task runs (while the module is imported): clients made there are given
-# the task's own key when they send. Worth nothing by itself.
-NO_TASK = "bwk1.of-the-task"
 
 current_key: contextvars.ContextVar = contextvars.ContextVar("bw_key", default=None)
 current_log: contextvars.ContextVar = contextvars.ContextVar("bw_log", default=None)
@@ -44,11 +41,9 @@ class TaskOutput:
         return self.stream.write(text)
 
 
-def install(url: str, model: str) -> None:
+def install(url: str) -> None:
     """Give this process the task's view of the environment, threads, children and output."""
     os.environ["BW_MODEL_PROXY_URL"] = url
-    os.environ["BW_MODEL_MODEL"] = model
-    os.environ[KEY] = NO_TASK
     old = os.environ
     os.environ = TaskEnviron(old._data, old.encodekey, old.decodekey, old.encodevalue, old.decodevalue)
     sys.stdout, sys.stderr = TaskOutput(sys.stdout), TaskOutput(sys.stderr)

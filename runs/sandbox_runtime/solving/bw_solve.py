@@ -25,7 +25,7 @@ SLOW = 5  # a solve longer than this many ticks is waiting rather than computing
 def run(channel: bw_channel.Channel, start: dict) -> None:
     port = pass_listener_out(channel, start["port"])
     url = f"http://127.0.0.1:{port}"
-    bw_environ.install(url, start["model"])
+    bw_environ.install(url)
     bw_http.configure(port, start["model"])
     bw_clients.install(url)
     task = bw_user.load_or_tell(channel, start["code"], lambda task: {"async": is_async(task)})
