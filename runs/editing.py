@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from accounts.principal import Principal
@@ -57,8 +57,8 @@ def _purge(run: Run) -> int:
     """One bounded step; the row is marked as emptied once nothing is left."""
     counts = []
     for model in _REMOVED:
-        some = model._default_manager.filter(run=run).values("pk")[:_BATCH]
-        counts.append(model._default_manager.filter(pk__in=some).delete()[0])
+        rows: QuerySet[Any] = model._default_manager.filter(run=run)
+        counts.append(rows.model._default_manager.filter(pk__in=rows.values("pk")[:_BATCH]).delete()[0])
     if max(counts) < _BATCH:
         Run.objects.filter(id=run.id).update(last_seq=0, summary=None, error=None)
     return sum(counts)

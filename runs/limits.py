@@ -1,6 +1,7 @@
 """Ceilings of a launch, pure: what may be declared, what it means inside, and which one was reached.
 
-Outside: dollars and seconds as JSON numbers, counts as integers. Inside: micro-cents (int), seconds (float), counts (int).
+Outside: dollars and seconds as JSON numbers, counts as integers. Inside: micro-cents (int), seconds (float),
+counts (int).
 """
 
 from collections.abc import Mapping

@@ -82,7 +82,7 @@ def _how(run: Run) -> dict[str, Any]:
 
 
 def run_cost(run: Run) -> dict[str, Any]:
-    """``model`` is what the calls cost at the provider; ``billed`` what we charge: nothing for the account's own key."""
+    """``model`` is what the calls cost at the provider, ``billed`` what we charge: nothing for an own key."""
     return {"billed": shown(0), "model": shown(run.cost_model), "compute": shown(0), "driver": shown(0)}
 
 

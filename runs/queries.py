@@ -68,8 +68,9 @@ def live_summary(run: Run) -> dict[str, Any]:
     return found
 
 
-# Positions that a completion did not run again keep the parent's result.
+# Fixed text, put together from constants: only the ids are parameters.
 _CELLS = "FROM runs_taskresult r WHERE r.live AND r.run_id = %(run)s"
+# Tasks that a completion did not run again keep the parent's results.
 _CELLS_WITH_PARENT = (
     "FROM runs_taskresult r WHERE r.live AND (r.run_id = %(run)s OR (r.run_id = %(parent)s AND r.position NOT IN "
     "(SELECT position FROM runs_taskresult WHERE run_id = %(run)s AND live)))"
@@ -79,50 +80,56 @@ _COUNTS = ", ".join(f"count(*) FILTER (WHERE r.outcome = '{name}')" for name in 
 _MOMENTS = (
     f"SELECT {_COUNTS}, avg(r.score), "
     f"percentile_cont(0.5) WITHIN GROUP (ORDER BY r.duration_ms) FILTER (WHERE {_SCORED}), "
-    f"percentile_cont(0.95) WITHIN GROUP (ORDER BY r.duration_ms) FILTER (WHERE {_SCORED}), "
-    "coalesce(sum(r.tokens_in), 0), coalesce(sum(r.tokens_out), 0), coalesce(sum(r.cost), 0) "
+    f"percentile_cont(0.95) WITHIN GROUP (ORDER BY r.duration_ms) FILTER (WHERE {_SCORED}) "
 )
 _KINDS = f"SELECT r.kind, {_COUNTS} "
 _TALLIES = (
     "SELECT scored, passed, count(*) FROM (SELECT r.position, "
     f"count(*) FILTER (WHERE {_SCORED}) AS scored, count(*) FILTER (WHERE r.outcome = 'passed') AS passed "
 )
+# From the tallies, which count every attempt's calls; a cell tells only of the attempt that ended it.
+_SPENT = (
+    "SELECT coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost_model), 0), "
+    "coalesce(sum(unpriced_calls), 0) FROM runs_run WHERE id = ANY(%(runs)s)"
+)
 
 
 def figures(run: Run) -> Figures:
     """What the database counts over a run's live results."""
-    return _figures(run, _CELLS, run.planned)
+    return _figures(run, _CELLS, run.planned, [run.id])
 
 
 def _with_parent(run: Run) -> Figures:
     """A completion and its parent's scored cells, as one run of the parent's plan."""
     assert run.parent is not None
-    return _figures(run, _CELLS_WITH_PARENT, run.parent.planned)
+    return _figures(run, _CELLS_WITH_PARENT, run.parent.planned, [run.id, run.parent.id])
 
 
-def _figures(run: Run, cells: str, total: int) -> Figures:
-    params = {"run": str(run.id), "parent": str(run.parent_id)}
+def _figures(run: Run, cells: str, total: int, spenders: list[UUID]) -> Figures:
+    params = {"run": run.id, "parent": run.parent_id, "runs": spenders}
     with connection.cursor() as cursor:
         cursor.execute(_MOMENTS + cells, params)
         moments = cursor.fetchone()
-        cursor.execute(f"{_KINDS} {cells} AND r.kind <> '' GROUP BY r.kind", params)
+        cursor.execute(_KINDS + cells + " AND r.kind <> '' GROUP BY r.kind", params)
         kinds = {row[0]: dict(zip(OUTCOMES, row[1:], strict=True)) for row in cursor.fetchall()}
         tallies: list[TaskTally] = []
         if run.trials > 1:
-            cursor.execute(f"{_TALLIES} {cells} GROUP BY r.position) AS tasks GROUP BY scored, passed", params)
+            cursor.execute(_TALLIES + cells + " GROUP BY r.position) AS tasks GROUP BY scored, passed", params)
             tallies = [TaskTally(scored, passed, tasks) for scored, passed, tasks in cursor.fetchall()]
-    counts, rest = moments[: len(OUTCOMES)], moments[len(OUTCOMES) :]
+        cursor.execute(_SPENT, params)
+        tokens_in, tokens_out, cost, unpriced = map(int, cursor.fetchone())
+    mean_score, p50, p95 = moments[len(OUTCOMES) :]
     return Figures(
         total=total,
         trials=run.trials,
-        counts=dict(zip(OUTCOMES, counts, strict=True)),
-        mean_score=rest[0],
-        duration_ms_p50=rest[1],
-        duration_ms_p95=rest[2],
-        tokens_in=int(rest[3]),
-        tokens_out=int(rest[4]),
-        cost=int(rest[5]),
-        unpriced=run.unpriced_calls,
+        counts=dict(zip(OUTCOMES, moments[: len(OUTCOMES)], strict=True)),
+        mean_score=mean_score,
+        duration_ms_p50=p50,
+        duration_ms_p95=p95,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=cost,
+        unpriced=unpriced,
         kinds=kinds,
         tallies=tallies,
     )

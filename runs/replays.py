@@ -39,7 +39,7 @@ def scope(run: Run, asked: Replay) -> Scope:
     Raises validation_failed: several slices at once, unknown task ids (named), a revision that does not exist,
     nothing to run.
     """
-    assert run.subset is not None
+    assert run.subset_id is not None
     assert run.subset_revision is not None
     revision = _revision(run, asked)
     chosen = [name for name in ("only_failed", "only_errored", "task_ids") if getattr(asked, name)]
@@ -93,5 +93,7 @@ def _ended(run: Run, name: str) -> list[int]:
     rows = TaskResult.objects.filter(run=run, live=True, outcome__in=ONLY[name])
     positions = sorted(set(rows.values_list("position", flat=True)))
     if not positions:
-        raise invalid(["replay", name], f"Run {run.id} has no cell that ended {' or '.join(ONLY[name])}: nothing to run")
+        raise invalid(
+            ["replay", name], f"Run {run.id} has no cell that ended {' or '.join(ONLY[name])}: nothing to run"
+        )
     return positions

@@ -178,9 +178,9 @@ class Reader:
     def stir(self) -> None:
         self._stirred.set()
 
-    async def next(self, timeout: float) -> list[Event] | None:
-        """The next events in order; [] after ``timeout`` seconds of silence; None at the end of the stream."""
-        deadline = asyncio.get_running_loop().time() + timeout
+    async def next(self, patience: float) -> list[Event] | None:
+        """The next events in order; [] after ``patience`` seconds of silence; None at the end of the stream."""
+        deadline = asyncio.get_running_loop().time() + patience
         while not self.closed and self._feed.may_see(self.viewer):
             self._stirred.clear()
             found = self._feed.after(self.seq)

@@ -73,9 +73,7 @@ def assemble(figures: Figures) -> dict[str, Any]:
 
 def _interval(figures: Figures, counts: Mapping[str, int], seen: int) -> list[float] | None:
     """[low, high]: Wilson, or cluster-robust by task where there are several trials."""
-    found = (
-        statistics.clustered(figures.tallies) if figures.trials > 1 else statistics.interval(counts["passed"], seen)
-    )
+    found = statistics.clustered(figures.tallies) if figures.trials > 1 else statistics.interval(counts["passed"], seen)
     return list(found) if found else None
 
 

@@ -9,7 +9,7 @@ from ninja import Router
 
 from accounts.door import answer, created, principal, requires
 from accounts.idempotency import idempotent
-from runs import editing, launching, objects, queries, representation
+from runs import editing, launch_options, launching, objects, queries, representation
 from runs.models import Run
 from runs.schemas import HaltBody, LaunchBody, PublishBody, RunPatch
 
@@ -40,7 +40,7 @@ def update(request: HttpRequest, run_id: str, body: RunPatch) -> HttpResponse:
     viewer = principal(request)
     changes = {name: value for name, value in body.changes().items() if value is not None}
     if "metadata" in changes:
-        launching.checked_metadata(changes["metadata"])
+        launch_options.checked_metadata(changes["metadata"])
     with transaction.atomic():
         run = queries.run(viewer, run_id, write=True)
         Run.objects.select_for_update().get(id=run.id)

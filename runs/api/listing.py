@@ -41,9 +41,7 @@ def runs(request: HttpRequest) -> dict[str, Any]:
     labels = objects.impl_labels(found.rows)
     return {
         "object": "list",
-        "data": [
-            representation.selected(request, objects.run_object(row, viewer, labels)) for row in found.rows
-        ],
+        "data": [representation.selected(request, objects.run_object(row, viewer, labels)) for row in found.rows],
         "next_page_token": found.next_page_token,
     }
 

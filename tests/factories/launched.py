@@ -54,7 +54,9 @@ def append(to: Subset, tasks: int, *, start: int = 0, revision: int = 1, kinds: 
 
 def impl(on: Subset, owner: User | None = None, **fields: Any) -> Impl:
     number = next(_numbers)
-    made = Impl.objects.create(id=f"imp_{number:064x}", subset=on, code="class Task: ...", code_sha256="0" * 64, **fields)
+    made = Impl.objects.create(
+        id=f"imp_{number:064x}", subset=on, code="class Task: ...", code_sha256="0" * 64, **fields
+    )
     ImplRegistration.objects.create(impl=made, owner=owner or on.benchmark.owner, label="exact")
     return made
 
@@ -97,7 +99,12 @@ def end_cells(run: Run, outcomes: Mapping[int, str], *, scores: Mapping[int, flo
 
 
 def _result(
-    run: Run, ordinal: int, outcome: str, positions: Sequence[int], names: Mapping[int, str], scores: Mapping[int, float]
+    run: Run,
+    ordinal: int,
+    outcome: str,
+    positions: Sequence[int],
+    names: Mapping[int, str],
+    scores: Mapping[int, float],
 ) -> TaskResult:
     position = positions[ordinal // run.trials]
     score = {"passed": 1.0, "failed": 0.0}.get(outcome)

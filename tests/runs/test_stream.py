@@ -59,7 +59,9 @@ def path(run: Run, query: str = "") -> str:
 
 
 @in_loop
-async def test_it_sends_stored_then_live_events_and_closes_after_the_last(alice: User, token: Callable[..., str]) -> None:
+async def test_it_sends_stored_then_live_events_and_closes_after_the_last(
+    alice: User, token: Callable[..., str]
+) -> None:
     run = await a_run(alice, 3)
     bearer = await sync_to_async(token)(alice)
     async with opened(path(run), bearer) as stream:

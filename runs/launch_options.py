@@ -1,0 +1,73 @@
+"""What a launch body sets beyond what runs: each field checked, absent ones left to their default."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kernel import strict_json
+from kernel.errors import DomainError, invalid
+from runs import limits
+from runs.schemas import LaunchBody, ModelChoice
+
+HARNESSES = ("benchwright", "inspect", "lmeval", "lighteval", "harbor")
+BACKENDS = ("local", "e2b", "sandbox0")
+MODEL_ROLES = (*limits.PHASES, "judge")
+METADATA_BYTES = 64 << 10
+METADATA_KEYS = 500
+
+
+def fields(body: LaunchBody) -> dict[str, Any]:
+    """The run fields that the body sets; absent ones keep their default or the parent's."""
+    _supported("harness", body.harness, HARNESSES)
+    _supported("compute", body.compute, BACKENDS)
+    found: dict[str, Any] = {"backend": body.compute or "local", "visibility": body.visibility or "private"}
+    for name in ("harness", "trials", "concurrency", "hints", "secrets"):
+        if getattr(body, name) is not None:
+            found[name] = getattr(body, name)
+    if body.limits is not None or body.constraints is not None:
+        found["limits"] = limits.from_constraints(body.constraints or {}, body.limits or {})
+    if body.metadata is not None:
+        found["metadata"] = checked_metadata(body.metadata)
+    if body.phase_models is not None:
+        found["phase_models"] = _phase_models(body.phase_models)
+    if isinstance(body.driver, ModelChoice):
+        found["driver"] = body.driver.model_dump()
+    return found
+
+
+def _supported(field_name: str, value: str | None, known: tuple[str, ...]) -> None:
+    """The first of ``known`` is here; the others are named but not installed."""
+    if value is None or value == known[0]:
+        return
+    loc = ["body", field_name]
+    if value not in known:
+        raise invalid(loc, f"Unknown {field_name} {value!r}: {limits.nearest(value, known)}")
+    raise DomainError(
+        "not_available",
+        f"{field_name} {value!r} is not available on this installation; leave it out to use {known[0]!r}",
+        errors=[{"loc": loc, "msg": f"use {known[0]!r}"}],
+    )
+
+
+def _phase_models(asked: Mapping[str, ModelChoice]) -> dict[str, Any]:
+    for name in asked:
+        if name not in MODEL_ROLES:
+            raise invalid(
+                ["body", "phase_models", name], f"{name!r} is not a phase: {limits.nearest(name, MODEL_ROLES)}"
+            )
+    return {name: choice.model_dump() for name, choice in asked.items()}
+
+
+def checked_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The caller's metadata, within its size. Raises validation_failed."""
+    if len(metadata) > METADATA_KEYS:
+        raise invalid(["body", "metadata"], f"metadata may hold {METADATA_KEYS} keys, not {len(metadata)}")
+    size = len(strict_json.dumps(metadata))
+    if size > METADATA_BYTES:
+        raise invalid(["body", "metadata"], f"metadata may hold {METADATA_BYTES} bytes, not {size}")
+    return metadata
+
+
+def metadata_cap(metadata: Mapping[str, Any]) -> int | None:
+    """``metadata.limit``: how many samples run."""
+    asked = metadata.get("limit")
+    return None if asked is None else limits.count(asked, ["metadata", "limit"])
