@@ -20,8 +20,8 @@ BATCH_BYTES = 8 << 20
 
 _COLUMNS: LiteralString = (
     "ordinal, attempt, request_hash, occurrence, status, http_status, request, response, streamed, model_served,"
-    " upstream, finish_reason, tokens_in, tokens_out, tokens_reasoning, tokens_cached, cost, priced_by, usage_estimated,"
-    " tries, waited_ms, latency_ms, error_class, created_at, settled_at"
+    " upstream, finish_reason, tokens_in, tokens_out, tokens_reasoning, tokens_cached, cost, priced_by,"
+    " usage_estimated, tries, waited_ms, latency_ms, error_class, created_at, settled_at"
 )
 _TYPES: LiteralString = (
     "%s::uuid[], %s::int[], %s::int[], %s::text[], %s::int[], %s::text[], %s::int[], %b::bytea[], %b::bytea[],"
