@@ -1,6 +1,7 @@
 """How a run ends: completed, halted or failed. Every planned cell has an outcome before the state moves."""
 
 from typing import Any
+from uuid import UUID
 
 from django.db import connection, transaction
 
@@ -36,11 +37,25 @@ UPDATE runs_run SET skipped = skipped + CASE WHEN %(outcome)s = 'skipped' THEN (
 WHERE id = %(run)s
 """
 
-_COST = """
-UPDATE runs_run SET cost_model = journal.cost FROM (
-    SELECT coalesce(sum(cost), 0) AS cost FROM runs_modelcall WHERE run_id = %s
-) AS journal WHERE id = %s AND journal.cost > cost_model
+_SETTLE = """
+UPDATE runs_run SET
+    cost_model = greatest(cost_model, journal.cost), unpriced_calls = journal.unpriced, served = journal.served
+FROM (
+    SELECT coalesce(sum(cost), 0)::bigint AS cost, coalesce(sum(unpriced), 0)::int AS unpriced,
+           coalesce(jsonb_object_agg(name, calls) FILTER (WHERE name IS NOT NULL), '{}') AS served
+    FROM (
+        SELECT sum(cost) AS cost, count(*) FILTER (WHERE cost IS NULL AND status = 'settled') AS unpriced,
+               model_served || coalesce(' via ' || upstream, '') AS name, count(*) AS calls
+        FROM runs_modelcall WHERE run_id = %s GROUP BY 3
+    ) AS by_name
+) AS journal WHERE id = %s
 """
+
+
+def settle(run_id: UUID | str) -> None:
+    """Take cost and served models from the journal: it holds every call, also those whose worker was lost."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SETTLE, [str(run_id), str(run_id)])
 
 
 def _end_cells(run: Run, outcome: str, error_class: str, message: str) -> None:
@@ -73,7 +88,7 @@ def _end_cells(run: Run, outcome: str, error_class: str, message: str) -> None:
                     "trials": [row[3] for row in left],
                 },
             )
-        cursor.execute(_COST, [str(run.id), str(run.id)])
+    settle(run.id)
 
 
 def _close_phases(run: Run, status: str) -> None:

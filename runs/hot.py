@@ -203,7 +203,9 @@ def _result_columns(rows: Sequence[ResultRow]) -> dict[str, list[Any]]:
 
 
 def _event_columns(batch: Batch) -> dict[str, list[Any]]:
-    told = [(row.shard, row.type, row.data, None) for row in batch.events]
+    told: list[tuple[int, str, dict[str, Any], str | None]] = [
+        (row.shard, row.type, row.data, None) for row in batch.events
+    ]
     told += [(row.shard, "MaterializeTaskResult", _result_event(row), row.id) for row in batch.results]
     return {
         "e_shard": [row[0] for row in told],
@@ -213,9 +215,7 @@ def _event_columns(batch: Batch) -> dict[str, list[Any]]:
     }
 
 
-async def flush(
-    connection: Connection, run: str, phase: str, fences: dict[int, int], batch: Batch
-) -> set[int]:
+async def flush(connection: Connection, run: str, phase: str, fences: dict[int, int], batch: Batch) -> set[int]:
     """Write a batch in one autocommit statement.
 
     ``fences`` maps each shard we hold to our attempt_no. Returns the shards whose fence still held; rows of the others

@@ -52,8 +52,6 @@ def after_solve(fault: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> En
     """
     if fault is not None and "infra" in fault:
         return errored(fault["infra"], fault["message"])
-    if not facts.get("known", True):
-        return errored("provider_error", "The gateway restarted during this attempt and has no record of its calls.")
     if facts.get("unresolved"):
         return errored(
             facts.get("error_class") or "provider_error",
@@ -78,9 +76,7 @@ def _failed_class(output: object, facts: Mapping[str, Any], metrics: Mapping[str
     return "wrong"
 
 
-def after_score(
-    reply: Mapping[str, Any], output: object, facts: Mapping[str, Any], threshold: float
-) -> Ending:
+def after_score(reply: Mapping[str, Any], output: object, facts: Mapping[str, Any], threshold: float) -> Ending:
     """The ending of a scored (or unscored) output. ``reply`` is the score role's message."""
     if reply["op"] == "unscored":
         error = reply.get("error") or {}

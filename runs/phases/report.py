@@ -1,18 +1,16 @@
-"""Report: freeze the summary of the whole run."""
+"""Report: settle the cost with the journal and freeze the summary of the whole run."""
 
 from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
 
 from kernel import strict_json
-from runs import queries
+from runs import finishing, queries
 from runs.context import Context
 from runs.models import Run
 
 _STORE = """
-UPDATE runs_run SET summary = %s::jsonb, cost_model = journal.cost, unpriced_calls = journal.unpriced
-FROM (
-    SELECT coalesce(sum(cost), 0) AS cost, count(*) FILTER (WHERE cost IS NULL AND status = 'settled') AS unpriced
-    FROM runs_modelcall WHERE run_id = %s
-) AS journal
+UPDATE runs_run SET summary = %s::jsonb
 WHERE id = %s AND EXISTS (
     SELECT 1 FROM runs_shard
     WHERE run_id = %s AND phase = 'report' AND number = 0 AND attempt_no = %s AND status = 'leased' FOR SHARE
@@ -28,11 +26,10 @@ class Report:
         for lease in await context.leases.claim(1):
             summary = await context.orm(_summary, context.run.id)
             run = str(context.run.id)
-            await context.control.execute(
-                _STORE, [strict_json.dumps(summary).decode(), run, run, run, lease.attempt_no]
-            )
+            await context.control.execute(_STORE, [strict_json.dumps(summary).decode(), run, run, lease.attempt_no])
             await context.leases.finish(lease.number)
 
 
-def _summary(run_id: object) -> object:
+def _summary(run_id: UUID) -> dict[str, Any]:
+    finishing.settle(run_id)
     return queries.summary(Run.objects.get(id=run_id))

@@ -8,7 +8,7 @@ import pytest
 
 from accounts.models import User
 from kernel.database import conninfo
-from runs.hot import Batch, EventRow, OutputRow, ResultRow, flush
+from runs.hot import _FLUSH, Batch, EventRow, OutputRow, ResultRow, flush
 from runs.models import Output, Run, RunEvent, Shard, TaskResult
 from tests.factories import planned
 
@@ -118,8 +118,6 @@ def test_it_takes_large_batches_of_every_shape(alice: User) -> None:
 
 
 def test_the_columns_it_names_are_those_of_the_models() -> None:
-    from runs.hot import _FLUSH
-
     for model, table in ((Output, "runs_output"), (TaskResult, "runs_taskresult"), (RunEvent, "runs_runevent")):
         named = _FLUSH.split(f"INSERT INTO {table} (")[1].split(")")[0].replace("\n", " ")
         columns = {field.column for field in model._meta.fields}

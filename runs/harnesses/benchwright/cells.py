@@ -24,6 +24,7 @@ class Cell:
     started: float = 0.0  # loop time when solve could begin; 0 = still queued in the role
     deadline: float = 0.0
     cancelled: bool = False
+    lease: str = ""  # the gateway lease its key was minted for
     output: Any = None
     fault: dict[str, Any] | None = None
     facts: dict[str, Any] = field(default_factory=dict)

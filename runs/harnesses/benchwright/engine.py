@@ -176,6 +176,7 @@ class Engine:
     _alone: Cell | None = None
 
     def _told_start(self, cell: Cell) -> None:
+        cell.lease = self._line.lease
         if cell is self._alone:
             self._alone = None
             return
@@ -198,6 +199,9 @@ class Engine:
             cell.facts = account
             if cell.cancelled and "infra" not in (cell.fault or {}):
                 cell.fault = {"infra": "timeout", "message": "solve was stopped: its time was up"}
+            elif cell.lease != self._line.lease and "infra" not in (cell.fault or {}):
+                # Its key died with the old gateway, so what the scorer made of that is not the model's doing.
+                cell.fault = {"infra": "provider_error", "message": "the gateway restarted during this attempt"}
             self._go_on(cell, results.after_solve(cell.fault, account), stored=False)
             if self._pulse.spend(account) and not self._over:
                 self._over = True
@@ -337,22 +341,26 @@ class Engine:
         )
         self._wake.set()
 
-    # -- the sandbox's roles --------------------------------------------------------------------------------------------
+    # -- the sandbox's roles ------------------------------------------------------------------------------------------
 
     def _attach(self, name: str) -> None:
-        clock = asyncio.get_running_loop().time
         role = self._roles.solve if name == "solve" else self._roles.score
         if name == "solve":
             self._solving.role = role
             role.on_messages = self._solve_said
         else:
             self._scoring.role = role
-            role.on_messages = lambda messages: (self._scoring.take(messages, clock()), self._wake.set())[1]
+            role.on_messages = self._score_said
         role.on_death = lambda death: self._role_died(name, death)
 
     def _solve_said(self, messages: list[dict[str, Any]]) -> None:
         self._restarts = 0
         self._solving.take(messages)
+        self._wake.set()
+
+    def _score_said(self, messages: list[dict[str, Any]]) -> None:
+        self._restarts = 0
+        self._scoring.take(messages, asyncio.get_running_loop().time())
         self._wake.set()
 
     def _role_died(self, name: str, death: Death) -> None:
@@ -412,4 +420,3 @@ def _result_row(cell: Cell, ending: results.Ending) -> ResultRow:
         duration_ms=cell.solve_ms,
         facts=cell.facts,
     )
-

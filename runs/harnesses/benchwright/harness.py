@@ -1,11 +1,12 @@
 """Materialize by our own harness: open the sandbox, connect it to the gateway, let the engine work."""
 
+import asyncio
 import logging
 
 from django.conf import settings
 
 from runs.compute import runtime
-from runs.compute.base import ComputeFault, Roles, RolesSpec, ScorerFault
+from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFault
 from runs.compute.table import COMPUTE
 from runs.context import Context, PhaseError
 from runs.harnesses.benchwright.engine import Engine, scorer_broken
@@ -24,9 +25,11 @@ class Benchwright:
             raise PhaseError("impl_unavailable", "The run has no scorer.")
         roles = await self._open(context)
         try:
-            await self._work(context, roles, Extracted(
-                settings.DATA_DIR / "cache" / "extract", impl.code_sha256, runtime.sha256()
-            ))  # fmt: skip
+            if not roles.sandboxed:
+                await context.control.execute("UPDATE runs_run SET unsandboxed = true WHERE id = %s", [context.run.id])
+            made = await asyncio.to_thread(runtime.ensure)
+            kept = Extracted(settings.DATA_DIR / "cache" / "extract", impl.code_sha256, made.sha256)
+            await self._work(context, roles, kept)
         except Halted as halt:
             log.info("run %s stops: %s", context.run.id, halt)
         finally:
@@ -34,7 +37,7 @@ class Benchwright:
 
     async def _open(self, context: Context) -> Roles:
         """Refuses scorers where the sandbox's own test found a way out of it."""
-        compute = COMPUTE[context.run.backend]()
+        compute: Compute = COMPUTE[context.run.backend]()
         test = await compute.self_test()
         if not test.ok:
             broken = "; ".join(test.failures())
@@ -73,4 +76,3 @@ def _spec(context: Context) -> RolesSpec:
         model=run.sut["model"],
         concurrency=run.concurrency,
     )
-

@@ -46,8 +46,13 @@ class Line:
             if self._client is not None:
                 if self._lease:
                     await self._quietly(self._client.close_lease(self._lease))
-                await self._client.disconnect()
+                await self._client.close()
             self._client = None
+
+    @property
+    def lease(self) -> str:
+        """Which lease keys are minted for now. It changes when either side comes back."""
+        return self._lease
 
     def key(self, ordinal: int, attempt: int) -> str:
         """What the scorer sees as its key: good for this attempt at this cell, through this sandbox only."""
@@ -67,7 +72,8 @@ class Line:
         """Seconds that each attempt has spent waiting for a slot or a back-off."""
         client = await self._connected()
         try:
-            return [ms / 1000 for ms in await client.waited(self._lease, list(attempts))]
+            waited_ms, _ = await client.waited(self._lease, list(attempts))
+            return [ms / 1000 for ms in waited_ms]
         except GatewayLost:
             return [0.0 for _ in attempts]
 

@@ -27,9 +27,13 @@ WHERE run_id = %s AND type = 'MaterializeTaskStarted'
 """
 
 
-def rows_of(run: Run, lease: Lease) -> list[Any]:
-    """The task rows of a shard, in order: ``position``, ``task_id``, ``row_text`` each."""
-    return registry.task_rows(run.subset_id, run.subset_revision, run.task_positions, lease.start, lease.stop)
+def rows_of(run: Run, lease: Lease) -> list[registry.TaskRow]:
+    """The task rows of a shard, in the order of the run's list."""
+    assert run.subset_id is not None
+    assert run.subset_revision is not None
+    if run.task_positions is not None:
+        return registry.task_rows(run.subset_id, run.subset_revision, run.task_positions[lease.start : lease.stop])
+    return registry.task_rows(run.subset_id, run.subset_revision, None, lease.start, lease.stop)
 
 
 async def past_of(connection: Connection, run: Run, lease: Lease) -> Past:
@@ -41,7 +45,8 @@ async def past_of(connection: Connection, run: Run, lease: Lease) -> Past:
         past.stored[ordinal] = known
         past.faults[ordinal] = past.faults.get(ordinal, 0) + 1
     if lease.attempt_no > 1:
-        past.started = dict(await (await connection.execute(_STARTED, where)).fetchall())  # type: ignore[arg-type]
+        started = await (await connection.execute(_STARTED, where)).fetchall()
+        past.started = {ordinal: times for ordinal, times in started}
     return past
 
 

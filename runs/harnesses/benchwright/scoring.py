@@ -1,6 +1,5 @@
-"""The score side: stored outputs go in, verdicts come out. Its sandbox's death costs the cell that caused it, no other."""
+"""The score side: stored outputs go in, verdicts come out. Its sandbox's death costs the cell that caused it only."""
 
-import math
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +16,7 @@ def checked(message: dict[str, Any]) -> dict[str, Any]:
     if message["op"] == "unscored":
         return message
     score = message.get("score")
-    good = isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score) and 0 <= score <= 1
+    good = isinstance(score, int | float) and not isinstance(score, bool) and 0 <= score <= 1  # no for NaN too
     if good:
         return message
     told = f"score() returned {score!r}; it must return a number from 0 to 1"

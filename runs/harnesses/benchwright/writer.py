@@ -52,7 +52,7 @@ class Writer:
 
     async def drain(self) -> None:
         """Wait until everything that was added is stored."""
-        while not self.idle:
+        while not self.idle:  # noqa: ASYNC110 (rare: before a suspect, or at the end)
             await asyncio.sleep(0.005)
 
     def _take(self) -> tuple[Batch, bool]:
@@ -88,5 +88,3 @@ class Writer:
                 self._some.set()
             if not more:
                 await asyncio.sleep(max(0.0, TICK_SECONDS - (clock() - began)))
-
-

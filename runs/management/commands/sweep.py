@@ -26,10 +26,15 @@ class Command(BaseCommand):
         over = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: over.set())
-        while not over.wait(settings.SWEEP_SECONDS):
+        ready = False
+        while not over.wait(settings.SWEEP_SECONDS if ready else 0.05):
             try:
                 close_old_connections()
                 sweeping.sweep()
+                if not ready:
+                    ready = True
+                    self.stdout.write("sweeper ready")
+                    self.stdout.flush()
             except OperationalError as error:
                 log.warning("the database is away: %s", error)
                 connection.close()

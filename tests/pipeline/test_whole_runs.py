@@ -1,0 +1,164 @@
+"""Whole runs through the real parts: gateway process, three sandboxes, database, a provider's twin."""
+
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from runs.models import ModelCall, Output, Run, RunEvent, TaskResult
+from tests.factories import planned
+from tests.pipeline.conftest import GatewayProcess, Model
+from tests.twins.openai_twin import Fault
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ASK = textwrap.dedent("""
+    import os, requests
+    from bench_task import BenchTask
+
+    class Task(BenchTask):
+        def solve(self, index, input):
+            reply = requests.post(
+                f"{os.environ['BW_MODEL_PROXY_URL']}/v1/chat/completions",
+                headers={"Authorization": f"Bearer {os.environ['BW_MODEL_PROXY_KEY']}"},
+                json={"model": os.environ["BW_MODEL_MODEL"], "messages": [{"role": "user", "content": input}]},
+                timeout=30,
+            )
+            reply.raise_for_status()
+            return reply.json()["choices"][0]["message"]["content"]
+
+        def score(self, index, output, expected):
+            return 1.0 if output == expected else 0.0
+""")
+
+
+def launch(owner: User, model: Model, code: str = ASK, **fields: Any) -> Run:
+    sut = {"model": "twin-1", "provider": "vllm", "base_url": model.url, "params": {}, "connection": None}
+    return planned.run(owner, fields.pop("rows", None), code=code, sut=sut, **fields)
+
+
+def whole(run: Run) -> None:
+    """Every planned cell once, events without a gap, tallies that say what the rows say."""
+    rows = TaskResult.objects.filter(run=run, live=True)
+    assert sorted(rows.values_list("ordinal", flat=True)) == list(range(run.planned))
+    assert run.passed + run.failed + run.unscored + run.errored + run.skipped == run.planned
+    assert rows.filter(outcome="passed").count() == run.passed
+    seqs = list(RunEvent.objects.filter(run=run).order_by("seq").values_list("seq", flat=True))
+    assert seqs == list(range(1, run.last_seq + 1))
+    results = RunEvent.objects.filter(run=run, type="MaterializeTaskResult").values_list("data__ordinal", flat=True)
+    assert len(set(results)) == len(results)
+
+
+def test_it_carries_a_pinned_run_to_an_honest_end(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    model.rule = lambda question: Fault(text="no idea") if question.startswith("3 ") else None
+    run = work(launch(alice, model, rows=planned.sums(12)))
+    assert (run.status, run.passed, run.failed) == ("ok", 11, 1)
+    whole(run)
+    assert model.calls == 12
+    assert ModelCall.objects.filter(run=run, status="settled").count() == 12
+    assert run.summary["pass_rate"] == pytest.approx(11 / 12)
+    assert run.summary["coverage"] == 1.0
+    wrong = TaskResult.objects.get(run=run, outcome="failed")
+    assert (wrong.task_id, wrong.error_class, wrong.output_preview) == ("q00003", "wrong", "no idea")
+    kinds = list(RunEvent.objects.filter(run=run).order_by("seq").values_list("type", flat=True))
+    assert kinds[0] == "RunStarted"
+    assert kinds[-1] == "RunCompleted"
+    assert kinds.count("PhaseStarted") == kinds.count("PhaseCompleted") == 2
+
+
+def test_a_provider_that_stays_down_errs_the_cell_and_no_other(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    model.rule = lambda question: Fault(status=400, body=b'{"error":{"message":"bad"}}') if question[0] == "1" else None
+    run = work(launch(alice, model))
+    assert (run.status, run.passed, run.errored) == ("ok", 3, 1)
+    whole(run)
+    assert run.summary["coverage"] == 0.75
+    assert run.summary["bounds"] == {"worst": 0.75, "best": 1.0}
+
+
+def test_a_scorer_that_swallows_a_provider_fault_gets_no_wrong_answer(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    swallowing = ASK.replace("reply.raise_for_status()", "if reply.status_code != 200: return ''")
+    model.rule = lambda question: Fault(status=400, body=b"{}") if question[0] == "1" else None
+    run = work(launch(alice, model, swallowing))
+    assert (run.passed, run.errored, run.failed) == (3, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("bad", "outcome", "error_class"),
+    [
+        ("raise KeyError('choices')", "unscored", "scorer_exception"),
+        ("os._exit(0)", "errored", "sandbox_dead"),
+        ("os.kill(os.getpid(), 9)", "errored", "sandbox_dead"),
+    ],
+)
+def test_a_solve_that_fails_costs_its_own_cell(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], bad: str, outcome: str,
+    error_class: str,
+) -> None:  # fmt: skip
+    code = ASK.replace("        reply = ", f"        if input.startswith('2 '): {bad}\n        reply = ")
+    run = work(launch(alice, model, code, rows=planned.sums(10)))
+    whole(run)
+    assert run.passed == 9
+    culprit = TaskResult.objects.get(run=run, ordinal=2)
+    assert (culprit.outcome, culprit.error_class) == (outcome, error_class)
+    assert model.calls == 9  # the others were answered from the journal when they ran again
+
+
+@pytest.mark.parametrize(
+    ("score", "error_class"),
+    [
+        ("raise ValueError('no')", "scorer_exception"),
+        ("return float('nan')", "invalid_score"),
+        ("return 2.0", "invalid_score"),
+        ("return None", "invalid_score"),
+        ("os._exit(0)", "scorer_exception"),
+    ],
+)
+def test_a_score_that_fails_unscores_its_own_cell(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], score: str, error_class: str
+) -> None:
+    code = ASK.replace("        return 1.0 if", f"        if output == '3': {score}\n        return 1.0 if")
+    run = work(launch(alice, model, code, rows=planned.sums(8)))
+    whole(run)
+    assert (run.passed, run.unscored) == (7, 1)
+    assert TaskResult.objects.get(run=run, ordinal=2).error_class == error_class
+    assert Output.objects.get(run=run, ordinal=2).output == '"3"'
+
+
+def test_each_trial_is_a_cell(alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]) -> None:
+    run = work(launch(alice, model, trials=3))
+    whole(run)
+    assert run.planned == run.passed == 12
+    assert model.calls == 12
+    assert TaskResult.objects.get(run=run, ordinal=4).trial == 1
+
+
+def test_a_missing_key_fails_the_run_and_says_so(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    run = work(launch(alice, model, sut_key={
+        "kind": "secret", "secret": "sec_gone", "version": 1, "inject_kind": "bearer",
+        "inject_target": "Authorization", "host": "127.0.0.1",
+    }))  # fmt: skip
+    assert run.status == "failed"
+    assert run.error["phase"] == "materialize"
+    assert run.error["hint"]
+    whole(run)
+    assert model.calls == 0
+
+
+def test_a_scorer_that_does_not_load_fails_the_run_before_a_call_is_paid(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    run = work(launch(alice, model, "import no_such_module\n" + ASK))
+    assert (run.status, run.error["code"]) == ("failed", "scorer_broken")
+    assert "no_such_module" in run.error["message"]
+    whole(run)
+    assert model.calls == 0
