@@ -9,7 +9,7 @@ from ninja import Router
 
 from accounts.door import answer, created, principal, requires
 from accounts.idempotency import idempotent
-from runs import editing, launch_options, launching, objects, queries, representation
+from runs import destroying, editing, launch_options, launching, objects, queries, representation
 from runs.models import Run
 from runs.schemas import HaltBody, LaunchBody, PublishBody, RunPatch
 
@@ -53,7 +53,7 @@ def update(request: HttpRequest, run_id: str, body: RunPatch) -> HttpResponse:
 @router.delete("/runs/{run_id}", auth=requires("runs:write"), response={204: None})
 def destroy(request: HttpRequest, run_id: str) -> HttpResponse:
     """Destroy a run and its results for good. A running one is stopped first. Afterwards it is 410 gone."""
-    editing.destroy(principal(request), run_id)
+    destroying.destroy(principal(request), run_id)
     return HttpResponse(status=204)
 
 
