@@ -131,4 +131,4 @@ def _event(fields: dict[str, list[str]]) -> Object | None:
             return None
         body = {"seq": int(fields["id"][-1]), "type": fields.get("event", ["message"])[-1], "data": body}
     body["data"] = wrap(body.get("data") if body.get("data") is not None else {})
-    return Object(body)
+    return Object({"object": "event", **body})
