@@ -3,13 +3,13 @@
 import asyncio
 import email.utils
 import logging
-import os
 import random
 import time
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from kernel import env
 from kernel.faults import fault
 from runs.gateway import rules
 from runs.gateway.answers import Refused, error_body, normalised
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("benchwright.gateway")
 
-TRIES = int(os.environ.get("BENCHWRIGHT_MODEL_TRIES", "6"))
-RETRY_SECONDS = float(os.environ.get("BENCHWRIGHT_MODEL_RETRY_SECONDS", "600"))
+TRIES = int(env.number("BENCHWRIGHT_MODEL_TRIES", 6, least=1))
+RETRY_SECONDS = env.number("BENCHWRIGHT_MODEL_RETRY_SECONDS", 600, least=0)
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
 RETRIED = frozenset({408, 409, 425, 429})
 NO_RETRY = b"x-should-retry: false\r\n"  # we have retried already; the client need not
-SIMULATED_LATENCY = float(os.environ.get("BENCHWRIGHT_SIMULATED_LATENCY_MS", "0")) / 1000
+SIMULATED_LATENCY = env.number("BENCHWRIGHT_SIMULATED_LATENCY_MS", 0, least=0) / 1000
 _random = random.Random()  # noqa: S311 (jitter)
 
 
@@ -288,6 +288,9 @@ class Chat:
     def _answered(self, call: Call, status: int, headers: dict[bytes, bytes], raw: bytes) -> None:
         raw = self.book.redactor.clean(raw)
         call.http_status = status
+        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            message = "the provider packed its answer, though we had asked it not to"
+            raise Failed(502, error_body(502, "upstream_error", message), "provider_error", message)
         if status != 200:
             raise refusal(status, headers, raw, self.book.provider.label)
         try:

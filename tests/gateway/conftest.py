@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
@@ -215,8 +214,8 @@ async def bench(
     await found.client.close()
 
 
-def wait_until(check: Callable[[], bool], seconds: float = 5) -> None:
-    until = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.02)
+async def arrived(provider: OpenAITwin, count: int = 1) -> None:
+    """Waits until the provider has seen that many requests."""
+    async with asyncio.timeout(10):
+        while len(provider.requests) < count:
+            await asyncio.sleep(0.01)

@@ -12,7 +12,7 @@ import pytest
 from runs.gateway_client import GatewayClient, LeaseRefused
 from runs.gateway_keys import mint, read
 from runs.models import Run
-from tests.gateway.conftest import MODEL, Bench, GatewayProcess, connect
+from tests.gateway.conftest import MODEL, Bench, GatewayProcess, arrived, connect
 from tests.twins.openai_twin import Fault, OpenAITwin
 
 
@@ -210,7 +210,8 @@ async def test_it_lays_the_runs_params_over_the_scorers(
 async def test_it_tells_how_long_a_call_has_waited(bench: Bench, provider: OpenAITwin) -> None:
     provider.script(Fault(429, {"retry-after": "0.6"}))
     call = asyncio.create_task(bench.chat())
-    await asyncio.sleep(0.3)
+    await arrived(provider)
+    await asyncio.sleep(0.1)
     waited, still_open = await bench.client.waited(bench.lease, [(0, 1), (5, 1)])
     assert still_open == [1, 0]
     assert 50 <= waited[0] <= 600

@@ -1,6 +1,7 @@
 """H-08: requests that two parsers could read in two ways are refused, and the connection with them."""
 
 import asyncio
+import itertools
 import json
 from typing import Any
 
@@ -204,7 +205,7 @@ def test_it_reads_the_same_however_the_bytes_are_cut(cuts: list[int], chunked: b
     raw = _request(coding, b"authorization: Bearer k", body=CHUNK if chunked else BODY)
     raw += _request(start=b"GET /v1/models HTTP/1.1\r\n", body=b"")
     edges = [0, *sorted({min(cut, len(raw)) for cut in cuts}), len(raw)]
-    pieces = [raw[a:b] for a, b in zip(edges, edges[1:], strict=False) if a < b]
+    pieces = [raw[a:b] for a, b in itertools.pairwise(edges) if a < b]
     seen, refusal = _read(pieces)
     assert refusal == b""
     assert [(request.path, request.body, request.key) for request in seen] == [

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from runs.gateway.journal import SENT, SETTLED, UNKNOWN, Call, Journal, JournalBusy, read_file
-from tests.gateway.conftest import Bench, GatewayProcess, connect
+from tests.gateway.conftest import Bench, GatewayProcess, arrived, connect
 from tests.twins.openai_twin import Fault, OpenAITwin
 
 
@@ -70,7 +70,7 @@ async def test_it_survives_being_killed_in_a_stream(
 async def test_d02_a_dead_workers_calls_are_not_made_again(bench: Bench, provider: OpenAITwin) -> None:
     provider.always = lambda seen: Fault(delay=0.5)
     call = asyncio.create_task(bench.chat("2+2?"))
-    await asyncio.sleep(0.2)
+    await arrived(provider)
     await bench.client.close()  # the worker dies while its call is under way
     with pytest.raises(httpx.HTTPError):
         await call
@@ -112,7 +112,7 @@ async def test_it_replays_a_stream(bench: Bench, provider: OpenAITwin) -> None:
 async def test_it_leaves_the_call_in_doubt_when_its_attempt_is_closed(bench: Bench, provider: OpenAITwin) -> None:
     provider.script(Fault(delay=5))
     call = asyncio.create_task(bench.chat("2+2?"))
-    await asyncio.sleep(0.2)
+    await arrived(provider)
     facts = await bench.facts()
     assert (await call).status_code == 401
     assert (facts["calls"], facts["failed"], facts["unresolved"], facts["error_class"]) == (1, 1, True, "timeout")

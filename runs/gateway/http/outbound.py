@@ -10,13 +10,15 @@ from typing import cast
 
 import httptools
 
+from kernel import env
+
 ANSWER_BYTES = 64 << 20
 HEAD_BYTES = 64 << 10
 HEADERS = 200
 CONNECT_SECONDS = 10.0
-FIRST_BYTE_SECONDS = 600.0
-IDLE_SECONDS = 120.0  # between two pieces of an answer
-TOTAL_SECONDS = 900.0
+FIRST_BYTE_SECONDS = env.number("BENCHWRIGHT_MODEL_FIRST_BYTE_SECONDS", 600, least=0.1)
+IDLE_SECONDS = env.number("BENCHWRIGHT_MODEL_IDLE_SECONDS", 120, least=0.1)  # between two pieces of an answer
+TOTAL_SECONDS = env.number("BENCHWRIGHT_MODEL_TOTAL_SECONDS", 900, least=0.1)
 KEEP_SECONDS = 45.0  # an idle connection is dropped before most servers drop it
 
 
