@@ -24,6 +24,7 @@ ENVIRONMENT = {
 WALLS = [
     *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--clearenv"),
     *("--cap-drop", "ALL", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"),
+    "--as-pid-1",  # the runner itself: what runs inside can't signal it, and nothing else of the user stands there
 ]
 
 

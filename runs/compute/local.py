@@ -2,24 +2,53 @@
 
 import asyncio
 import os
+import shutil
 import socket
 import subprocess
+import sys
+import tempfile
 
-from runs.compute import bubblewrap, runtime, seccomp, watching
+from django.conf import settings
+
+from runs.compute import bubblewrap, runtime, seccomp, selftest, watching
 from runs.compute.base import ROLE_NAMES, ComputeFault, Message, RolesSpec, SelfTest
 from runs.compute.role import RoleProcess
 
 
 class LocalCompute:
-    """Compute on this machine. Needs Linux with user namespaces; `self_test` tells."""
+    """Compute on this machine. Needs Linux with user namespaces; `self_test` tells.
+
+    With BENCHWRIGHT_UNSAFE_LOCAL=1 a machine where the sandbox can't hold runs scorers without it, marked so.
+    """
 
     name = "local"
+    tested: SelfTest | None = None  # per process: what decides it can't change while it runs
 
     async def self_test(self) -> SelfTest:
-        return SelfTest(True)
+        kept = LocalCompute.tested
+        if kept is None or not kept.ok:
+            kept = LocalCompute.tested = await self._test()
+        return kept
+
+    async def _test(self) -> SelfTest:
+        found = await selftest.run(self._open_sandboxed)
+        if not found.ok and settings.UNSAFE_LOCAL:
+            return SelfTest(True, found.checks, sandboxed=False)
+        return found
 
     async def open(self, spec: RolesSpec) -> "LocalRoles":
-        roles = LocalRoles(spec, await asyncio.to_thread(runtime.ensure))
+        test = await self.self_test()
+        if not test.ok:
+            raise ComputeFault("The sandbox does not hold here, so no scorer runs: " + "; ".join(test.failures()[:3]))
+        if not test.sandboxed:
+            return await self._open(UnsafeRoles, spec)
+        return await self._open_sandboxed(spec)
+
+    async def _open_sandboxed(self, spec: RolesSpec) -> "LocalRoles":
+        return await self._open(LocalRoles, spec)
+
+    async def _open(self, kind: "type[LocalRoles]", spec: RolesSpec) -> "LocalRoles":
+        roles = kind(spec, await asyncio.to_thread(runtime.ensure))
         await roles.start()
         return roles
 
@@ -58,7 +87,7 @@ class LocalRoles:
         """Start all three at once; all or none."""
         try:
             for name in ROLE_NAMES:
-                self.roles[name] = RoleProcess(name, self._launch)
+                self.roles[name] = RoleProcess(name, self._launch, sandboxed=self.sandboxed)
             results = await asyncio.gather(*map(self._load, ROLE_NAMES), return_exceptions=True)
             faults = [result for result in results if isinstance(result, BaseException)]
             if faults:
@@ -73,7 +102,7 @@ class LocalRoles:
         on_messages, on_death = old.on_messages, old.on_death
         old.on_messages = old.on_death = None
         await old.closed()
-        fresh = self.roles[name] = RoleProcess(name, self._launch)
+        fresh = self.roles[name] = RoleProcess(name, self._launch, sandboxed=self.sandboxed)
         await self._load(name)
         fresh.on_messages, fresh.on_death = on_messages, on_death
 
@@ -121,6 +150,38 @@ class LocalRoles:
             "isolation": spec.isolation,
             "score_seconds": spec.score_seconds,
         }
+
+
+class UnsafeRoles(LocalRoles):
+    """The same roles as plain processes of this user: no wall at all. Only by an explicit setting."""
+
+    sandboxed = False
+
+    def __init__(self, spec: RolesSpec, made: runtime.Runtime) -> None:
+        super().__init__(spec, made)
+        self.folder = tempfile.mkdtemp(prefix="benchwright-unsandboxed-")
+
+    async def close(self) -> None:
+        await super().close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _launch(self, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
+        environment = bubblewrap.ENVIRONMENT | {"HOME": self.folder, "TMPDIR": self.folder}
+        environment["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.defpath])
+        return subprocess.Popen(  # noqa: S603 - an argv of ours
+            [sys.executable, "-P", "-s", "-S", "-X", "utf8", str(self.runtime.lib / "bw_main.py"), str(channel)],
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            pass_fds=(channel,),
+            env=environment,
+            cwd=self.folder,
+            start_new_session=True,
+        )
+
+    def _start_message(self) -> Message:
+        here: Message = {"limits": {"RLIMIT_CORE": 0}, "site": str(self.runtime.root / "bw/site"), "port": 0}
+        return super()._start_message() | here | {"rows_folder": self.folder, "sandboxed": False, "scratch": []}
 
 
 def limits(spec: RolesSpec) -> dict[str, int]:

@@ -22,9 +22,12 @@ START_SECONDS = 30.0
 class RoleProcess:
     """A Role over a socket pair. Made and used inside one running event loop."""
 
-    def __init__(self, name: str, start: Callable[[int, int, int], "subprocess.Popen[bytes]"]) -> None:
+    def __init__(
+        self, name: str, start: Callable[[int, int, int], "subprocess.Popen[bytes]"], *, sandboxed: bool = True
+    ) -> None:
         """``start(channel_fd, stdout_fd, stderr_fd)`` starts the process; the descriptors are the child's."""
         self.name = name
+        self.sandboxed = sandboxed
         self.loop = asyncio.get_running_loop()
         self.nonce = secrets.token_hex(16)
         self.listener: socket.socket | None = None
@@ -60,9 +63,17 @@ class RoleProcess:
             os.close(err_theirs)
         self.socket.setblocking(False)
         self.stdout, self.stderr = Captured(out), Captured(err)
-        self.pidfd = os.pidfd_open(self.process.pid)
-        self.loop.add_reader(self.pidfd, self._exited)
+        self._await_exit()
         self.loop.add_reader(self.socket, self._readable)
+
+    def _await_exit(self) -> None:
+        if hasattr(os, "pidfd_open"):
+            self.pidfd = os.pidfd_open(self.process.pid)
+            self.loop.add_reader(self.pidfd, self._exited)
+        else:  # macOS, where only unsandboxed roles exist
+            self.pidfd = -1
+            waiting = self.loop.run_in_executor(None, self.process.wait)
+            waiting.add_done_callback(lambda done: self._exited())
 
     async def load(self, spec: RolesSpec, start: Message) -> None:
         """Send the start message and wait until the code is loaded. Raises ScorerFault or ComputeFault."""
@@ -123,7 +134,9 @@ class RoleProcess:
         self._end_tree()
 
     def _find_init(self) -> None:
-        """The first process inside. Killing it ends all others there, and its parent stays to collect it."""
+        """The runner, first process inside. Killing it ends all others there; bubblewrap stays to collect it."""
+        if not self.sandboxed:
+            return
         try:
             with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as file:
                 self.init_fd = os.pidfd_open(int(file.read().split()[0]))
@@ -133,6 +146,9 @@ class RoleProcess:
     def _end_tree(self) -> None:
         if self.dead:
             return
+        if not self.sandboxed:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         if self.init_fd < 0:
             self.process.kill()
             return
@@ -242,8 +258,9 @@ class RoleProcess:
         status = self.process.poll()
         if status is None:
             return
-        self.loop.remove_reader(self.pidfd)
-        os.close(self.pidfd)
+        if self.pidfd >= 0:
+            self.loop.remove_reader(self.pidfd)
+            os.close(self.pidfd)
         if self.init_fd >= 0:
             os.close(self.init_fd)
         if self._reason is None:

@@ -66,7 +66,7 @@ def _resident(pid: int) -> int:
 
 
 def _folders(pids: list[int]) -> tuple[int, int]:
-    """Bytes and files in the sandbox's memory-backed folders (bwrap's own process is first, its init second)."""
+    """Bytes and files in the sandbox's memory-backed folders (bubblewrap is first, the runner second)."""
     used = files = 0
     if len(pids) < 2:
         return 0, 0

@@ -15,8 +15,7 @@ class Cleaner:
 
     def __init__(self, sandboxed: bool, folders: list) -> None:
         # Signalling everybody is right only where everybody is ours.
-        with open("/proc/1/comm") as file:
-            self.all_ours = sandboxed and os.getpid() < 100 and file.read().strip() == "bwrap"
+        self.all_ours = sandboxed and os.getpid() == 1
         self.folders = folders
 
     def after(self, pid: int) -> None:
