@@ -84,7 +84,7 @@ _MOMENTS = (
 )
 _KINDS = f"SELECT r.kind, {_COUNTS} "
 _TALLIES = (
-    "SELECT scored, passed, count(*) FROM (SELECT r.position, "
+    "SELECT scored, passed, count(*) FROM (SELECT r.position, "  # noqa: S608 (constants only)
     f"count(*) FILTER (WHERE {_SCORED}) AS scored, count(*) FILTER (WHERE r.outcome = 'passed') AS passed "
 )
 # From the tallies, which count every attempt's calls; a cell tells only of the attempt that ended it.
