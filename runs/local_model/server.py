@@ -34,6 +34,11 @@ def weights() -> Path:
     return Path(found.submodule_search_locations[0]) / FILE
 
 
+def default_threads() -> int:
+    """One core stays free: the threads wait for each other, so one that is kept from a busy core slows all tenfold."""
+    return max(1, min(4, (os.cpu_count() or 2) - 1))
+
+
 def start(port: int, threads: int | None = None) -> Any:
     """Load the model and listen on 127.0.0.1:``port``. Keep the returned object; dropping it ends the server.
 
@@ -48,7 +53,9 @@ def start(port: int, threads: int | None = None) -> Any:
     params.model_alias = {MODEL}
     params.n_ctx = SLOTS * CONTEXT_TOKENS
     params.n_parallel = SLOTS
-    params.cpuparams.n_threads = threads or max(1, min(4, os.cpu_count() or 1))
+    for one in (params.cpuparams, params.cpuparams_batch):
+        one.n_threads = threads or default_threads()
+        one.poll = 0  # waiting threads sleep
     params.hostnames = ["127.0.0.1"]
     params.port = port
     params.verbosity = -1

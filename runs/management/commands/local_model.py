@@ -16,7 +16,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, required=True)
-        parser.add_argument("--threads", type=int, help="processor threads (default: up to 4)")
+        parser.add_argument("--threads", type=int, help="processor threads (default: one fewer than cores, at most 4)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         stop = threading.Event()
