@@ -5,7 +5,6 @@ go (a closed home folder), and so that a sandbox sees nothing of the host but th
 """
 
 import compileall
-import ensurepip
 import hashlib
 import importlib.util
 import logging
@@ -130,7 +129,7 @@ def _copy_python(root: Path) -> None:
     for source in dict.fromkeys((stdlib, platform)):
         shutil.copytree(source, target, ignore=_skipped, dirs_exist_ok=True, symlinks=False)
     dynload = Path(sysconfig.get_config_var("DESTSHARED") or "")
-    if dynload.is_dir() and not (target / "lib-dynload").is_dir():
+    if not (target / "lib-dynload").is_dir() and dynload.is_dir():
         shutil.copytree(dynload, target / "lib-dynload", ignore=_skipped)
 
 
@@ -163,7 +162,9 @@ def _installer() -> list[str]:
         return [uv, "pip", "install", "--python", sys.executable, "--link-mode", "copy"]
     pip = [sys.executable, "-m", "pip"]
     if importlib.util.find_spec("pip") is None:
-        wheels = sorted(Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))
+        carried = importlib.util.find_spec("ensurepip")
+        folders = carried.submodule_search_locations if carried else None
+        wheels = [wheel for folder in folders or () for wheel in Path(folder).glob("_bundled/pip-*.whl")]
         if not wheels:
             raise ComputeFault("Neither uv nor pip was found; install one of them.")
         pip = [sys.executable, str(wheels[-1] / "pip")]
