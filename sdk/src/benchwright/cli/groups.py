@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +24,7 @@ class State:
     output: str | None = None
     base_url: str | None = None
     debug: bool = False
+    _clients: list["Benchwright"] = field(default_factory=list)
 
     @property
     def format(self) -> str:
@@ -33,7 +34,13 @@ class State:
     def client(self) -> "Benchwright":
         from ..client import Benchwright
 
-        return Benchwright(base_url=self.base_url, profile=self.profile)
+        self._clients.append(Benchwright(base_url=self.base_url, profile=self.profile))
+        return self._clients[-1]
+
+    def close(self) -> None:
+        """Drop the connections that this call made."""
+        for client in self._clients:
+            client.close()
 
 
 def state_of(context: click.Context | None = None) -> State:

@@ -79,6 +79,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         return 0
     except (BenchwrightError, ValueError) as error:
         return _tell(error, state)
+    finally:
+        state.close()
 
 
 def _tell(error: Exception, state: State) -> int:
