@@ -10,6 +10,7 @@ from accounts.door import allows_public, answer, principal_or_none
 from kernel import listing, paging
 from kernel.errors import DomainError
 from runs import objects, payloads, queries
+from runs.fingerprint import fingerprint
 from runs.models import Run, TaskResult
 from runs.summary import OUTCOMES
 
@@ -77,3 +78,9 @@ def payload(request: HttpRequest, run_id: str, result_id: str) -> HttpResponse:
     viewer = principal_or_none(request)
     run = queries.run(viewer, run_id)
     return answer(payloads.payload(run, payloads.result(run, result_id), viewer))
+
+
+@router.get("/runs/{run_id}/fingerprint", auth=allows_public("runs:read"), response=Any)
+def run_fingerprint(request: HttpRequest, run_id: str) -> dict[str, Any]:
+    """What decides the score, in one hash: subset, impl, runtime, trials, model and its parameters."""
+    return fingerprint(queries.run(principal_or_none(request), run_id))

@@ -1,0 +1,54 @@
+"""What decides a run's score, in one hash: two runs with the same fingerprint were asked the same, the same way."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kernel import strict_json
+from runs import results
+from runs.models import Run
+
+RUNTIME = Path(__file__).parent / "sandbox_runtime"
+
+
+@cache
+def runtime_sha256() -> str:
+    """Of what travels into every sandbox: bench_task and the roles."""
+    digest = hashlib.sha256()
+    for file in sorted(RUNTIME.glob("*.py")):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def fingerprint(run: Run) -> dict[str, Any]:
+    """The parts, and the SHA-256 of their canonical JSON."""
+    impl, subset = run.impl, run.subset
+    parts: dict[str, Any] = {
+        "subset": {"id": run.subset_id, "revision": run.subset_revision, "content_id": subset and subset.content_id},
+        "tasks": {"count": run.task_count, "positions": run.task_positions},
+        "impl": impl
+        and {
+            "id": impl.id,
+            "code_sha256": impl.code_sha256,
+            "pass_threshold": impl.pass_threshold,
+            "network": impl.network,
+            "judge": impl.judge,
+            "isolation": impl.isolation,
+        },
+        "harness": {"name": run.harness, "runtime_sha256": runtime_sha256()},
+        "trials": run.trials,
+        "attempts": results.MAX_ATTEMPTS,
+        "model": {name: run.sut.get(name) for name in ("model", "provider", "params")},
+        "limits": {level: run.limits[level] for level in ("task", "attempt") if level in run.limits},
+    }
+    return {
+        "object": "fingerprint",
+        "run": str(run.id),
+        "sha256": hashlib.sha256(strict_json.canonical(parts)).hexdigest(),
+        "parts": parts,
+        # Seen, not asked for; so beside the hash.
+        "served": run.served,
+        "backend": run.backend,
+        "unsandboxed": run.unsandboxed,
+    }
