@@ -47,6 +47,11 @@ def problem(error: Exception, context: Mapping[str, Any]) -> HttpResponse | None
         said = DomainError("csrf_failed", "Send the CSRF token of this session as X-CSRFToken, from our own pages.")
     elif isinstance(error, exceptions.UnsupportedMediaType):
         said = DomainError("unsupported_media_type", "Send the body as Content-Type: application/json.")
+    elif isinstance(error, exceptions.MethodNotAllowed):
+        allow = ", ".join(context["view"].allowed_methods)
+        said = DomainError("method_not_allowed", f"Allowed: {allow}.", headers={"Allow": allow})
+    elif isinstance(error, exceptions.APIException) and error.status_code < 500:
+        said = DomainError("bad_request", str(error.detail))
     else:
         return None
     document = said.document(getattr(context["request"], "request_id", None))
@@ -69,7 +74,9 @@ def browser_session(request: HttpRequest | Request) -> BrowserSession:
 def signed_in_recently(request: HttpRequest | Request) -> bool:
     """Whether this session gave its password within the last quarter of an hour."""
     plain = request._request if isinstance(request, Request) else request
-    latest = max((record.get("at", 0.0) for record in get_authentication_records(plain)), default=0.0)
+    if not isinstance(plain.user, User):
+        return False
+    latest = max((record.get("at", 0.0) for record in get_authentication_records(plain, plain.user)), default=0.0)
     return clock.now().timestamp() - float(latest) < settings.FRESH_LOGIN_SECONDS
 
 

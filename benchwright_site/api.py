@@ -4,7 +4,6 @@ import inspect
 import re
 from collections.abc import Callable
 from functools import wraps
-from importlib import import_module
 from io import BytesIO
 from typing import Any, cast
 
@@ -19,6 +18,10 @@ from ninja.router import BoundRouter
 from ninja.types import DictStrAny
 from ninja.utils import normalize_path
 
+import accounts.api
+import registry.api
+import runs.api
+import secrets_vault.api
 from benchwright_site import problems
 from kernel import listing, strict_json
 from kernel.errors import DomainError
@@ -102,14 +105,13 @@ def finish(request: HttpRequest, found: HttpResponseBase) -> HttpResponseBase:
 
 
 def strict_door(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Around each operation: body size, query names, and no cookie-made user."""
+    """Around each operation: the size of its body, before anything else; at the end the query of a read."""
     operation: Operation = cast(Any, run).__self__
     limit = getattr(operation.view_func, "body_limit", settings.BODY_LIMIT_BYTES)
 
     def before(request: HttpRequest) -> HttpResponseBase | None:
         try:
             read_body(request, limit)
-            check_query(request, operation)
         except DomainError as error:
             return problems.response(request, error)
         return None
@@ -159,6 +161,27 @@ def merge_paths(routers: list[BoundRouter]) -> None:
             del router.path_operations[path]
 
 
+def strict_query(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Around each view, once the caller is known: query parameters that its signature does not declare."""
+    operation: Operation = cast(Any, view)._ninja_operation
+
+    if inspect.iscoroutinefunction(view):
+
+        @wraps(view)
+        async def checked_async(request: HttpRequest, **kwargs: Any) -> Any:
+            check_query(request, operation)
+            return await view(request, **kwargs)
+
+        return checked_async
+
+    @wraps(view)
+    def checked(request: HttpRequest, **kwargs: Any) -> Any:
+        check_query(request, operation)
+        return view(request, **kwargs)
+
+    return checked
+
+
 def build() -> NinjaAPI:
     made = StrictApi(
         title="Benchwright",
@@ -169,18 +192,12 @@ def build() -> NinjaAPI:
         parser=StrictParser(),
         renderer=StrictRenderer(),
     )
+    made.add_decorator(strict_query, mode="operation")
     made.add_decorator(strict_door, mode="view")
     for kind, said in problems.SAID.items():
         made.add_exception_handler(kind, said)
-    for room in ("accounts", "registry", "secrets_vault", "runs"):
-        try:
-            router = getattr(import_module(f"{room}.api"), "router", None)
-        except ModuleNotFoundError as error:
-            if not str(error.name).startswith(f"{room}.api"):
-                raise
-            router = None
-        if router is not None:
-            made.add_router("", router)
+    for router in (accounts.api.router, registry.api.router, secrets_vault.api.router, runs.api.router):
+        made.add_router("", router)
     return made
 
 

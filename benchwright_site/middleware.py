@@ -9,9 +9,11 @@ from typing import Any, cast
 
 from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.views.defaults import page_not_found, permission_denied
 
 from benchwright_site import problems
 from kernel import ids
+from kernel.errors import DomainError
 
 log = logging.getLogger("benchwright.requests")
 
@@ -89,6 +91,14 @@ class ApiManners(Around):
             cast(Any, request).asked_head = True
             request.method = "GET"
         return None
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """A refusal that a page's view let pass becomes the page for it."""
+        if not isinstance(error, DomainError) or _json_door(request):
+            return None
+        if error.status in (404, 410):
+            return page_not_found(request, error)
+        return permission_denied(request, error) if error.status == 403 else None
 
     def after(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if not _json_door(request):
