@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
+
+from django.db.models import QuerySet
 
 from kernel import clock
 from kernel.money import MICRO_CENTS_PER_DOLLAR
@@ -12,9 +14,23 @@ from runs.pages import words
 from runs.pages.event_words import ordinal, said
 
 LOG_LENGTH = 50
-TAIL = 600  # events looked through for what is at work
+TAIL = (100, 600)  # how many events, at least and at most, are looked through for what is at work
+FAR = 20_000  # events back in which the last word of progress is looked for
 FLIGHT_SHOWN = 12
 FIVE = ("find", "analyze", "atomize", "materialize", "report")
+
+
+class Event(Protocol):
+    """A row of the event log."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def created_at(self) -> datetime: ...
+    @property
+    def data(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -55,8 +71,10 @@ def latest(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def read(run: Run) -> Now:
     """The state of a going run, from its row and the end of its event log."""
-    tail = list(RunEvent.objects.filter(run=run).order_by("-seq")[:TAIL])
-    progress: Mapping[str, Any] = next((event.data for event in tail if event.type == "PhaseProgress"), {})
+    length = min(max(TAIL[0], 4 * run.concurrency), TAIL[1])
+    newest = RunEvent.objects.filter(run=run).order_by("-seq")
+    tail = list(newest.values_list("seq", "type", "created_at", "data", named=True)[:length])
+    progress = _progress(run, newest)
     moment = clock.now()
     waits = _retries(tail, moment)
     flight = _flight(run, tail, waits)
@@ -73,7 +91,13 @@ def read(run: Run) -> Now:
     )
 
 
-def _retries(tail: Sequence[RunEvent], moment: datetime) -> "Waits":
+def _progress(run: Run, newest: QuerySet[RunEvent]) -> Mapping[str, Any]:
+    """What the harness last said of its progress; {} where it said nothing lately."""
+    found = newest.filter(type="PhaseProgress", seq__gt=run.last_seq - FAR).values_list("data", flat=True).first()
+    return found if isinstance(found, dict) else {}
+
+
+def _retries(tail: Sequence[Event], moment: datetime) -> "Waits":
     """ordinal -> (the newest retry that still waits, seconds left)."""
     waits: dict[int, tuple[Mapping[str, Any], float]] = {}
     over: set[int] = set()
@@ -122,9 +146,9 @@ def _waiting_line(waits: Waits) -> str:
     return f"Waiting on {data.get('status') or 'no answer'} from {provider}, retry in {max(1, round(left))} s{tries}"
 
 
-def _flight(run: Run, tail: Sequence[RunEvent], waits: Waits) -> list[Cell]:
+def _flight(run: Run, tail: Sequence[Event], waits: Waits) -> list[Cell]:
     """The cells that started and have no result yet, oldest first."""
-    started: dict[int, RunEvent] = {}
+    started: dict[int, Event] = {}
     for event in tail:
         if event.type == "MaterializeTaskStarted":
             started.setdefault(event.data["ordinal"], event)

@@ -1,5 +1,6 @@
 """The page of one run, going or done, as plain values for its templates."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -89,6 +90,11 @@ def _kinds(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"kind": kind, "score": score.of_counts(counts)} for kind, counts in by_kind.items()]
 
 
+def _quoted(run: Run) -> str:
+    """``model@provider`` as one word of a shell: somebody else chose it, and this will be pasted."""
+    return shlex.quote(f"{run.sut.get('model')}@{run.sut.get('provider')}")
+
+
 def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
     """Everything the run page shows. ``params`` are the page's own: filters and sorting of the task table."""
     parts = (done if run.status in TERMINAL else going)(run, mine=mine)
@@ -106,5 +112,5 @@ def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
         "mode": {"benchmark": "pinned launch"}.get(run.mode, run.mode),
         "served": sorted((run.served or {}).items(), key=lambda pair: -pair[1])[:4],
         "params": {name: value for name, value in (run.sut.get("params") or {}).items()},
-        "replay": f"benchwright run --replay-from {run.id} --model {run.sut.get('model')}@{run.sut.get('provider')}",
+        "replay": f"benchwright run --replay-from {run.id} --model {_quoted(run)}",
     }

@@ -26,9 +26,9 @@ for spoken in (
 
 
 @register.filter
-def foreign(text: object) -> SafeString:
+def foreign(text: object, limit: int = 160) -> SafeString:
     """A name that somebody else chose: on one line, its writing direction kept to itself."""
-    return format_html("<bdi>{}</bdi>", words.one_line(text))
+    return format_html("<bdi>{}</bdi>", words.one_line(text, limit))
 
 
 @register.filter
