@@ -12,7 +12,7 @@ from django.conf import settings
 from runs import providers
 from runs.gateway.answers import Redactor
 from runs.gateway.http.outbound import Pool, Target
-from runs.gateway.leases import RunBook
+from runs.gateway.leases import LEAST_AT_ONCE, RunBook
 from runs.gateway.pace import Pace
 from runs.gateway.store import HAS_CALLS, RUN, SEALED, Store
 from runs.providers.data import Provider
@@ -80,7 +80,8 @@ class Books:
         return RunBook(
             run=run, model=str(sut.get("model") or ""), provider=provider, base_url=base,
             params=sut.get("params") or {},
-            secret=owner, redactor=Redactor(value), pace=pace, pool=pool, fresh=not used,
+            secret=owner, redactor=Redactor(value), pace=pace, pool=pool,
+            at_once=max(LEAST_AT_ONCE, 8 * rows[0]["concurrency"]), fresh=not used,
         )  # fmt: skip
 
     async def _open_secret(self, account: Any, sut_key: dict[str, Any], provider: Provider) -> bytes:

@@ -83,6 +83,7 @@ class Chat:
             self._cancelled()
         except Exception:
             log.exception("a call broke inside the gateway")
+            self.attempt.trouble = "provider_error"
             self._end(FAILED, error_class="provider_error", message="the gateway failed")
             if self.relay is not None and self.relay.begun:
                 self.conn.abort()
@@ -91,7 +92,10 @@ class Chat:
 
     def _cancelled(self) -> None:
         """The attempt was closed, or the run cut off. What had been sent stays in doubt."""
-        self._end(UNKNOWN, error_class="timeout", message="the attempt ended before the answer came")
+        if self.lease.ended == "secret_revoked":
+            self._end(UNKNOWN, error_class="missing_secret", message="the run's secret was deleted")
+        else:
+            self._end(UNKNOWN, error_class="timeout", message="the attempt ended before the answer came")
         if self.relay is not None and self.relay.begun:
             self.conn.abort()
         elif self.lease.ended == "secret_revoked":
@@ -124,6 +128,9 @@ class Chat:
         attempt, digest = self.attempt, self.asked.hash
         if len(attempt.calls) >= MOST_CALLS:
             raise Refused(429, "too_many_calls", f"an attempt may make {MOST_CALLS} calls")
+        if self.gate.store.full():
+            attempt.trouble = "provider_error"
+            raise Refused(503, "journal_full", "the gateway waits for its database")
         cell = self.book.cells.get(attempt.ordinal, {})
         known = attempt.known or {}
         occurrence = attempt.counts[digest]
@@ -233,7 +240,8 @@ class Chat:
             pace.open += 1
         else:
             await self._waiting(pace.enter())
-        refused = ok = False
+        refused = failed = ok = False
+        asked: float | None = None
         try:
             if self.lease.ended:
                 raise Failed(
@@ -246,12 +254,11 @@ class Chat:
             await self._exchange(call)
             ok = True
         except Failed as bad:
-            refused = bad.status == 429
-            if refused and bad.retry_after:
-                pace.pause(bad.retry_after)
+            refused, failed = bad.status == 429, bad.status >= 500
+            asked = bad.retry_after
             raise
         finally:
-            pace.leave(refused=refused, ok=ok)
+            pace.leave(ok=ok, refused=refused, failed=failed, retry_after=asked)
 
     async def _exchange(self, call: Call) -> None:
         begun = time.monotonic()

@@ -12,7 +12,6 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -311,8 +310,3 @@ def _call_of(payload: bytes) -> Call:
     if call.status == SENT:
         call.status, call.error_class = UNKNOWN, "provider_error"
     return call
-
-
-def moment(seconds: float) -> datetime | None:
-    """A record's time for the database; None for 0."""
-    return datetime.fromtimestamp(seconds, UTC) if seconds else None

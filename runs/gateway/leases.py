@@ -15,6 +15,7 @@ from runs.gateway.pace import Pace
 from runs.providers.data import Provider
 
 MOST_CALLS = 5000  # of one attempt; more is a scorer that runs wild
+LEAST_AT_ONCE = 64  # calls that a lease may have open, whatever the run's concurrency
 MOST_KEYS = 200_000
 
 
@@ -46,7 +47,20 @@ class Waits:
 class Attempt:
     """One attempt at a cell: whose key it is, what it asked, in which order."""
 
-    __slots__ = ("calls", "closed", "counts", "key", "known", "loading", "number", "open", "ordinal", "reused", "waits")
+    __slots__ = (
+        "calls",
+        "closed",
+        "counts",
+        "key",
+        "known",
+        "loading",
+        "number",
+        "open",
+        "ordinal",
+        "reused",
+        "trouble",
+        "waits",
+    )
 
     def __init__(self, key: str, ordinal: int, number: int) -> None:
         self.key = key
@@ -60,6 +74,7 @@ class Attempt:
         self.waits = Waits()
         self.closed = False
         self.reused = 0
+        self.trouble: str | None = None  # the error class of what failed here without a call to show for it
 
 
 @dataclass
@@ -75,6 +90,7 @@ class RunBook:
     redactor: Redactor
     pace: Pace
     pool: Pool | None  # None for simulated
+    at_once: int  # calls that one lease may have open
     fresh: bool  # no call of this run was in the database when its first lease came
     leases: int = 0
     seen: set[int] = field(default_factory=set)
@@ -106,15 +122,17 @@ class Lease:
         self.closed: set[tuple[int, int]] = set()
         self.server: asyncio.Server | None = None
         self.connections: set[Inbound] = set()
+        self.open_calls = 0
         self.ended: str | None = None  # the code that its calls get from now on
 
     def attempt(self, key: str) -> Attempt:
         """Whose key this is. Refused 401, or 403 where the run's secret was deleted."""
-        if self.ended == "secret_revoked":
-            raise Refused(403, "secret_revoked", "the secret that this run uses was deleted")
         found = self.keys.get(key)
         if found is None:
             found = self._open(key)
+        if self.ended == "secret_revoked":
+            found.trouble = "missing_secret"
+            raise Refused(403, "secret_revoked", "the secret that this run uses was deleted")
         if found.closed or self.ended:
             raise Refused(401, "key_expired", "this key's attempt is over")
         return found
@@ -152,21 +170,26 @@ class Lease:
         return attempt
 
 
-def facts(calls: list[Call], *, known: bool, reused: int, waited_ms: int) -> dict[str, Any]:
-    """The account of one attempt's calls, as the control protocol tells it."""
+def facts(
+    calls: list[Call], *, known: bool, reused: int = 0, waited_ms: int = 0, trouble: str | None = None
+) -> dict[str, Any]:
+    """The account of one attempt's calls, as the control protocol tells it.
+
+    ``cost`` counts reused calls in full: it is what the attempt's answers are worth, whoever asked first.
+    """
     ended = [call for call in calls if call.status in (SETTLED, FAILED, UNKNOWN)]
     settled = [call for call in ended if call.status == SETTLED]
     priced = [call.cost for call in ended if call.cost is not None]
     unpriced = sum(call.cost is None for call in settled)
-    trouble = _unresolved(ended)
+    bad = _unresolved(ended)
     last = settled[-1] if settled else None
     return {
         "known": known,
         "calls": len(ended),
         "failed": len(ended) - len(settled),
-        "unresolved": trouble is not None,
-        "error_class": trouble.error_class or "provider_error" if trouble else None,
-        "error_message": trouble.error_message if trouble else None,
+        "unresolved": bad is not None or trouble is not None,
+        "error_class": (bad.error_class or "provider_error") if bad else trouble,
+        "error_message": bad.error_message if bad else None,
         "tokens_in": sum(call.tokens_in for call in ended),
         "tokens_out": sum(call.tokens_out for call in ended),
         "cost": sum(priced) if priced or not unpriced else None,

@@ -1,9 +1,14 @@
 """How many calls may be open at a provider with one key. Shared by all runs that use the key.
 
-Additive increase, multiplicative decrease. It starts at 128 because the number of calls at once is already the
-user's choice (``concurrency``): the limit only has to be learnt where that choice was too high. Until the first
-refusal each success adds one, so 128 becomes 256 within one round trip; afterwards one per full window.
-A ``Retry-After`` closes the key for everybody; one call then goes first, and only its success lets the rest follow.
+The limit grows with success and shrinks with refusals, by as much as refusals are common (as DCTCP does): where every
+answer is 429 it halves each second, where one in twenty is, it hardly moves. It starts at 128 because the number of
+calls at once is already the user's choice (``concurrency``): the limit only has to be learnt where that choice was too
+high. Until the first refusal each success adds one, so 128 becomes 256 within one round trip; afterwards one per full
+window.
+
+Refusals in numbers are a wall: then a ``Retry-After`` closes the key for everybody, and so do several failures in a
+row. When the key opens again one call goes first, and only its success lets the rest follow. A lone refusal delays
+only its own call.
 """
 
 import asyncio
@@ -12,7 +17,10 @@ from collections import deque
 
 START = 128.0
 MOST = 2048.0
-HALVE_SECONDS = 1.0  # one burst of refusals is one sign, not many
+SHRINK_SECONDS = 1.0  # one burst of refusals is one sign, not many
+WALL = 0.25  # share of refusals from which a Retry-After is taken to mean everybody
+BREAK_AFTER = 6  # bad answers in a row that close the key for a while
+BREAK_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 
 
 class Pace:
@@ -23,9 +31,12 @@ class Pace:
         self.open = 0
         self.waiters: deque[asyncio.Future[None]] = deque()
         self.paused_until = 0.0
-        self.halved_at = -HALVE_SECONDS
+        self.shrunk_at = -SHRINK_SECONDS
+        self.refusals = 0.0  # the share of refusals lately, 0..1
         self.learnt = False
         self.probing = False
+        self.bad_in_a_row = 0
+        self.breaks = 0
         self._resume: asyncio.TimerHandle | None = None
         self.random = random.Random()  # noqa: S311 (jitter)
 
@@ -49,43 +60,62 @@ class Pace:
                 self._let_in()
             raise
 
-    def leave(self, *, refused: bool, ok: bool) -> None:
-        """Gives the slot back. ``refused``: the provider said 429. ``ok``: it answered as it should."""
-        self.open -= 1
-        if refused:
-            self._halve()
-        elif ok:
-            self.probing = False
-            if self.limit < MOST:
-                self.limit += 1.0 / self.limit if self.learnt else 1.0
+    def leave(self, *, ok: bool, refused: bool = False, failed: bool = False, retry_after: float | None = None) -> None:
+        """Gives the slot back. ``ok``: it answered as it should; ``refused``: 429; ``failed``: 5xx or nothing.
+
+        None of them: the call was given up here, or was wrong in itself, which says nothing about the provider.
+        ``retry_after``: seconds, where the provider named them.
+        """
+        if ok:
+            self._good()
+        elif refused or failed:
+            self._bad(refused, retry_after)
         else:
             self.probing = False
+        self.open -= 1
         if self.waiters:
             self._let_in()
+
+    def _good(self) -> None:
+        self.probing = False
+        self.bad_in_a_row = self.breaks = 0
+        if self.refusals:
+            self.refusals -= self.refusals * self._weight()
+        if self.limit < MOST:
+            self.limit += 1.0 / self.limit if self.learnt else 1.0
+
+    def _bad(self, refused: bool, retry_after: float | None) -> None:
+        self.bad_in_a_row += 1
+        if refused:
+            self.refusals += (1 - self.refusals) * self._weight()
+            self._shrink()
+            if retry_after and (self.probing or self.refusals >= WALL):
+                self.pause(retry_after)
+        if self._resume is None and (self.probing or self.bad_in_a_row >= BREAK_AFTER):
+            self.pause(BREAK_SECONDS[min(self.breaks, len(BREAK_SECONDS) - 1)])
+            self.breaks += 1
+
+    def _weight(self) -> float:
+        """Of one answer in the share: the fewer calls are open, the sooner a refusal counts as a wall."""
+        return 1.0 / min(16, max(4, self.open))
+
+    def _shrink(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if now - self.shrunk_at >= SHRINK_SECONDS:
+            self.shrunk_at = now
+            self.learnt = True
+            self.limit = max(1.0, min(self.limit, float(self.open)) * (1 - self.refusals / 2))
 
     def pause(self, seconds: float) -> None:
         """Nobody enters for ``seconds`` and a little more, so that not all keys wake at one moment."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds + self.random.uniform(0, min(1.0, seconds * 0.1))
-        if until <= self.paused_until and self._resume is not None:
-            return
-        self.paused_until = until
         if self._resume is not None:
+            if until <= self.paused_until:
+                return
             self._resume.cancel()
+        self.paused_until = until
         self._resume = loop.call_at(until, self._wake)
-
-    def paused_for(self) -> float:
-        """Seconds until the key opens again, 0 where it is open."""
-        if self._resume is None:
-            return 0.0
-        return max(0.0, self.paused_until - asyncio.get_running_loop().time())
-
-    def _halve(self) -> None:
-        now = asyncio.get_running_loop().time()
-        if now - self.halved_at >= HALVE_SECONDS:
-            self.halved_at = now
-            self.learnt = True
-            self.limit = max(1.0, min(self.limit, self.open + 1.0) / 2)
 
     def _wake(self) -> None:
         self._resume = None

@@ -111,9 +111,7 @@ class Gateway:
     def serve(self, lease: Lease, conn: Inbound, request: Request) -> None:
         try:
             if request.path == b"/v1/chat/completions" and request.method == b"POST":
-                task = self.loop.create_task(Chat(self, lease, conn, request).run())
-                self.tasks.add(task)
-                task.add_done_callback(self.tasks.discard)
+                self._chat(lease, conn, request)
                 return
             lease.attempt(request.key)
             if request.path != b"/v1/models" or request.method != b"GET":
@@ -123,6 +121,19 @@ class Gateway:
             return
         model = {"id": lease.book.model, "object": "model", "created": 0, "owned_by": lease.book.provider.name}
         conn.respond(200, orjson.dumps({"object": "list", "data": [model]}), keep=request.keep)
+
+    def _chat(self, lease: Lease, conn: Inbound, request: Request) -> None:
+        if lease.open_calls >= lease.book.at_once:
+            raise Refused(429, "too_many_calls", f"a scorer may have {lease.book.at_once} calls open at once")
+        task = self.loop.create_task(Chat(self, lease, conn, request).run())
+        lease.open_calls += 1
+        self.tasks.add(task)
+
+        def ended(done: asyncio.Task[None]) -> None:
+            self.tasks.discard(done)
+            lease.open_calls -= 1
+
+        task.add_done_callback(ended)
 
     async def load(self, book: RunBook, attempt: Attempt) -> None:
         """Finds the cell's earlier calls. Nothing is asked for a cell that can't have any."""
@@ -155,7 +166,7 @@ class Gateway:
         missing = [cell for cell, found in zip(cells, out, strict=True) if found is None]
         if missing and lease is not None:
             out = await self._fill(lease.book, cells, out)
-        return [found or facts([], known=False, reused=0, waited_ms=0) for found in out]
+        return [found or facts([], known=False) for found in out]
 
     async def _fill(
         self, book: RunBook, cells: Sequence[Sequence[int]], out: list[dict[str, Any] | None]
@@ -171,7 +182,7 @@ class Gateway:
             mine = sorted((call for call in calls if call.attempt == number), key=lambda call: call.created)
             if calls:
                 waited = sum(call.waited_ms for call in mine)
-                out[index] = facts(mine, known=True, reused=0, waited_ms=waited)
+                out[index] = facts(mine, known=True, waited_ms=waited)
         return out
 
     def waited(self, name: str, cells: Sequence[Sequence[int]]) -> dict[str, list[int]]:
@@ -235,7 +246,13 @@ class Gateway:
 
 
 def _facts_of(attempt: Attempt) -> dict[str, Any]:
-    return facts(attempt.calls, known=True, reused=attempt.reused, waited_ms=attempt.waits.ms())
+    return facts(
+        attempt.calls,
+        known=True,
+        reused=attempt.reused,
+        waited_ms=attempt.waits.ms(),
+        trouble=attempt.trouble,
+    )
 
 
 async def recover(journal: Journal, store: Store) -> int:

@@ -1,38 +1,51 @@
 """The journal's table and what else the gateway reads of PostgreSQL. Raw SQL, since this is the hot path's far end."""
 
 import asyncio
+import base64
 import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, LiteralString
 
+import orjson
 import psycopg
 from django.conf import settings
 from psycopg.rows import dict_row
 
 from runs.call_bodies import pack, unpack
-from runs.gateway.journal import Call, Journal, moment
+from runs.gateway.journal import Call, Journal
 
 log = logging.getLogger("benchwright.gateway")
 
 BATCH_SECONDS = 0.1
 BATCH_ROWS = 500
 BATCH_BYTES = 8 << 20
+THREAD_BYTES = 256 << 10  # more than this is packed in a thread, off the loop
+MOST_WAITING_BYTES = 512 << 20
 
 _COLUMNS: LiteralString = (
     "ordinal, attempt, request_hash, occurrence, status, http_status, request, response, streamed, model_served,"
     " upstream, finish_reason, tokens_in, tokens_out, tokens_reasoning, tokens_cached, cost, priced_by,"
     " usage_estimated, tries, waited_ms, latency_ms, error_class, created_at, settled_at"
 )
-_TYPES: LiteralString = (
-    "%s::uuid[], %s::int[], %s::int[], %s::text[], %s::int[], %s::text[], %s::int[], %b::bytea[], %b::bytea[],"
-    " %s::bool[], %s::text[], %s::text[], %s::text[], %s::int[], %s::int[], %s::int[], %s::int[], %s::bigint[],"
-    " %s::text[], %s::bool[], %s::int[], %s::int[], %s::int[], %s::text[], %s::timestamptz[], %s::timestamptz[]"
+# One JSON parameter instead of a column of arrays: it is written and read in C on both sides.
+_TYPED: LiteralString = (
+    "run_id uuid, ordinal int, attempt int, request_hash text, occurrence int, status text, http_status int,"
+    " request text, response text, streamed bool, model_served text, upstream text, finish_reason text, tokens_in int,"
+    " tokens_out int, tokens_reasoning int, tokens_cached int, cost bigint, priced_by text, usage_estimated bool,"
+    " tries int, waited_ms int, latency_ms int, error_class text, created_at float8, settled_at float8"
+)
+_VALUES: LiteralString = (
+    "u.run_id, u.ordinal, u.attempt, u.request_hash, u.occurrence, u.status, u.http_status,"
+    " decode(u.request, 'base64'), decode(u.response, 'base64'), u.streamed, u.model_served, u.upstream,"
+    " u.finish_reason, u.tokens_in, u.tokens_out, u.tokens_reasoning, u.tokens_cached, u.cost, u.priced_by,"
+    " u.usage_estimated, u.tries, u.waited_ms, u.latency_ms, u.error_class, to_timestamp(u.created_at),"
+    " to_timestamp(u.settled_at)"
 )
 # A run that was destroyed meanwhile takes its rows with it: the join drops them instead of failing the batch.
 # A settled call never changes again; anything else may still learn its end.
 WRITE: LiteralString = f"""
 INSERT INTO runs_modelcall (run_id, {_COLUMNS})
-SELECT u.* FROM unnest({_TYPES}) AS u(run_id, {_COLUMNS}) JOIN runs_run r ON r.id = u.run_id
+SELECT {_VALUES} FROM json_to_recordset(%s::json) AS u({_TYPED}) JOIN runs_run r ON r.id = u.run_id
 ON CONFLICT (run_id, ordinal, request_hash, occurrence) DO UPDATE SET
  (attempt, status, http_status, request, response, streamed, model_served, upstream, finish_reason, tokens_in,
   tokens_out, tokens_reasoning, tokens_cached, cost, priced_by, usage_estimated, tries, waited_ms, latency_ms,
@@ -76,7 +89,7 @@ class Store:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.waiting: list[Call] = []
-        self.flushed: list[asyncio.Future[None]] = []
+        self.waiting_bytes = 0
         self.on_stored: list[Any] = []
         self._writer: psycopg.AsyncConnection[Any] | None = None
         self._reader: psycopg.AsyncConnection[Any] | None = None
@@ -107,6 +120,11 @@ class Store:
     def add(self, call: Call) -> None:
         """Puts an ended call into the next batch."""
         self.waiting.append(call)
+        self.waiting_bytes += len(call.request) + len(call.response)
+
+    def full(self) -> bool:
+        """True while the database has been away for so long that memory would run out."""
+        return self.waiting_bytes > MOST_WAITING_BYTES
 
     async def write_forever(self) -> None:
         """A batch each 100 ms. While the database is away the file keeps what happened."""
@@ -125,15 +143,29 @@ class Store:
         async with self._write_lock:
             while self.waiting:
                 batch = _slice(self.waiting)
-                await self.write(batch)
+                await self._write_or_split(batch)
                 del self.waiting[: len(batch)]
                 for call in batch:
+                    self.waiting_bytes -= len(call.request) + len(call.response)
                     if call.segment is not None:
                         call.segment.release()
                         call.segment = None
                     for tell in self.on_stored:
                         tell(call)
             self.journal.tidy()
+
+    async def _write_or_split(self, batch: list[Call]) -> None:
+        """A batch that the database won't take is written call by call, so that one odd call keeps no other back."""
+        try:
+            await self.write(batch)
+        except psycopg.OperationalError:
+            raise
+        except psycopg.Error as bad:
+            if len(batch) > 1:
+                for call in batch:
+                    await self._write_or_split([call])
+                return
+            log.error("the database refuses a call of run %s: %s", batch[0].run, type(bad).__name__)
 
     async def write(self, calls: Iterable[Call]) -> None:
         """One statement. The last of several records of one call counts, as ON CONFLICT can't touch a row twice."""
@@ -143,7 +175,9 @@ class Store:
         if self._writer is None or self._writer.closed:
             self._writer = await _connect()
         try:
-            await self._writer.execute(WRITE, columns(unique))
+            size = sum(len(call.request) + len(call.response) for call in unique)
+            rows = rows_of(unique) if size < THREAD_BYTES else await asyncio.to_thread(rows_of, unique)
+            await self._writer.execute(WRITE, (rows,))
         except psycopg.OperationalError:
             self._writer = None
             raise
@@ -168,27 +202,44 @@ def _slice(waiting: list[Call]) -> list[Call]:
     return batch
 
 
-def columns(calls: Sequence[Call]) -> list[list[Any]]:
-    """Values of WRITE: one list per column."""
+def rows_of(calls: Sequence[Call]) -> str:
+    """The parameter of WRITE: a JSON list with one object per call, bodies packed and in Base64."""
     rows = [
-        (
-            call.run, call.ordinal, call.attempt, call.hash, call.occurrence, call.status, call.http_status,
-            pack(call.request), pack(call.response), call.streamed, _text(call.served, 200), _text(call.upstream, 200),
-            _text(call.finish_reason, 40), _int(call.tokens_in), _int(call.tokens_out), _int(call.tokens_reasoning),
-            _int(call.tokens_cached), call.cost, call.priced_by, call.estimated, call.tries, _int(call.waited_ms),
-            _int(call.latency_ms), call.error_class, moment(call.created), moment(call.settled),
-        )
+        {
+            "run_id": call.run,
+            "ordinal": call.ordinal,
+            "attempt": call.attempt,
+            "request_hash": call.hash,
+            "occurrence": call.occurrence,
+            "status": call.status,
+            "http_status": call.http_status,
+            "request": base64.b64encode(pack(call.request)).decode(),
+            "response": base64.b64encode(pack(call.response)).decode(),
+            "streamed": call.streamed,
+            "model_served": _text(call.served, 200),
+            "upstream": _text(call.upstream, 200),
+            "finish_reason": _text(call.finish_reason, 40),
+            "tokens_in": call.tokens_in,
+            "tokens_out": call.tokens_out,
+            "tokens_reasoning": call.tokens_reasoning,
+            "tokens_cached": call.tokens_cached,
+            "cost": call.cost,
+            "priced_by": call.priced_by,
+            "usage_estimated": call.estimated,
+            "tries": call.tries,
+            "waited_ms": call.waited_ms,
+            "latency_ms": call.latency_ms,
+            "error_class": call.error_class,
+            "created_at": call.created,
+            "settled_at": call.settled or None,
+        }
         for call in calls
-    ]  # fmt: skip
-    return [list(column) for column in zip(*rows, strict=True)]
+    ]
+    return orjson.dumps(rows).decode()
 
 
 def _text(value: str | None, most: int) -> str | None:
     return value.replace("\0", "\ufffd")[:most] if value is not None else None
-
-
-def _int(value: int) -> int:
-    return max(0, min(value, 2_147_483_647))
 
 
 def _call_of(row: dict[str, Any]) -> Call:
