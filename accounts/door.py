@@ -65,6 +65,13 @@ def _insufficient(missing: list[str]) -> DomainError:
     )
 
 
+def demand(caller: Principal, *scopes: str) -> None:
+    """Raise DomainError ``insufficient_scope`` where what was asked for needs more than the route itself."""
+    missing = [scope for scope in scopes if scope not in caller.scopes]
+    if missing:
+        raise _insufficient(missing)
+
+
 def requires(*scopes: str) -> TokenAuth:
     """``auth=requires("runs:read")``: 401 without a valid token, 403 ``insufficient_scope`` without the scope."""
     return TokenAuth(*scopes)

@@ -24,6 +24,7 @@ def launch(principal: Principal, body: LaunchBody) -> Run:
     fields = {**what.inherited, **launch_options.fields(body)}
     ceilings = limits.parse(fields.get("limits", {}))
     bound = suts.bind(principal, _sut(body, what))
+    suts.check_names(principal, body.secrets or [])
     metadata_cap = launch_options.metadata_cap(fields.get("metadata", {}))
     tasks, positions = _tasks(what.scope, ceilings.run.tasks, metadata_cap)
     trials = fields.get("trials", 1)

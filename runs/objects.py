@@ -9,7 +9,6 @@ from accounts.principal import Principal
 from kernel.clock import stamp
 from kernel.money import shown
 from registry.models import ImplRegistration
-from runs import queries
 from runs.models import Phase, Run, RunEvent, TaskResult
 
 Labels = Mapping[tuple[str, Any], str]
@@ -46,7 +45,7 @@ def run_object(run: Run, viewer: Principal | None, labels: Labels | None = None)
         "metadata": run.metadata if mine else {},
         "visibility": run.visibility,
         "phases": [phase_object(phase) for phase in sorted(run.phases.all(), key=lambda phase: phase.position)],
-        "summary": queries.summary(run) if run.status in queries.TERMINAL else run.summary,
+        "summary": run.summary,
         "cost": run_cost(run),
         "halt_reason": run.halt_reason,
         "error": run.error,

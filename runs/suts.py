@@ -1,5 +1,6 @@
 """The model under test and whose key pays for it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,13 @@ def bind(principal: Principal, asked: Sut) -> BoundSut:
         "connection": None,
     }
     return BoundSut(sut, _key(principal, provider))
+
+
+def check_names(principal: Principal, secrets: Sequence[str]) -> None:
+    """Raise validation_failed for a name in ``secrets`` that the account has no secret of."""
+    for at, name in enumerate(secrets):
+        if vault.secret_named(principal, name) is None:
+            raise invalid(["body", "secrets", at], f"You have no secret named {name!r}; GET /v1/secrets lists yours")
 
 
 def _provider(name: str) -> Provider:

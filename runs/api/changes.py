@@ -7,13 +7,14 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
-from accounts.door import answer, created, principal, requires
+from accounts.door import answer, created, demand, principal, requires
 from accounts.idempotency import idempotent
 from runs import destroying, editing, launch_options, launching, objects, queries, representation
 from runs.models import Run
 from runs.schemas import HaltBody, LaunchBody, PublishBody, RunPatch
 
 router = Router()
+PUBLISH = "registry:publish"
 
 # `constraints` is the older spelling of limits.run (RFC 9745 and RFC 8594).
 CONSTRAINTS_HEADERS = {
@@ -27,6 +28,8 @@ CONSTRAINTS_HEADERS = {
 @idempotent
 def launch(request: HttpRequest, body: LaunchBody) -> HttpResponse:
     """Launch a run: pinned (`benchmark`, with `subset` and `impl` where there are several) or `replay`."""
+    if body.visibility == "public":
+        demand(principal(request), PUBLISH)
     run = launching.launch(principal(request), body)
     headers = {"Location": f"/v1/runs/{run.id}"}
     if body.constraints is not None:
@@ -36,13 +39,15 @@ def launch(request: HttpRequest, body: LaunchBody) -> HttpResponse:
 
 @router.patch("/runs/{run_id}", auth=requires("runs:write"), response=Any)
 def update(request: HttpRequest, run_id: str, body: RunPatch) -> HttpResponse:
-    """Change visibility or metadata. With If-Match: only if nobody edited the run since (412)."""
+    """Change visibility (needs registry:publish too) or metadata. With If-Match: only if nobody edited the run since (412)."""
     viewer = principal(request)
     changes = {name: value for name, value in body.changes().items() if value is not None}
     if "metadata" in changes:
         launch_options.checked_metadata(changes["metadata"])
     with transaction.atomic():
         run = queries.run(viewer, run_id, write=True)
+        if "visibility" in changes:
+            demand(viewer, PUBLISH)
         Run.objects.select_for_update().get(id=run.id)
         run.refresh_from_db()
         representation.check_match(request, run, representation.etag(run, objects.run_object(run, viewer)))
@@ -65,8 +70,9 @@ def halt(request: HttpRequest, run_id: str, body: HaltBody | None = None) -> Htt
 
 @router.post("/runs/{run_id}/publish", auth=requires("runs:write"), response=Any)
 def publish(request: HttpRequest, run_id: str, body: PublishBody | None = None) -> HttpResponse:
-    """Make a run public (or private again)."""
+    """Make a run public (or private again). Needs registry:publish too."""
     run = queries.run(principal(request), run_id, write=True)
+    demand(principal(request), PUBLISH)
     visibility = body.visibility if body is not None else "public"
     if run.visibility != visibility:
         editing.edit(run, {"visibility": visibility})

@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.principal import Principal
 from kernel import clock, ids
 from registry.models import Benchmark, Impl, ImplRegistration, Subset, Task
-from runs import events, launching, states
+from runs import events, launching, queries, states
 from runs.models import Output, Run, TaskResult
 from runs.schemas import LaunchBody
 from secrets_vault.models import Secret, SecretRule
@@ -137,5 +137,6 @@ def finish(run: Run, to: str = "ok") -> None:
     told = {"ok": "RunCompleted", "halted": "RunHalted", "failed": "RunFailed"}[to]
     if run.status == "queued":
         states.move(run.id, "running", started_at=clock.now())
-    states.move(run.id, to, events_after=[(told, {})], finished_at=clock.now())
+    summary = queries.live_summary(run)
+    states.move(run.id, to, events_after=[(told, {})], finished_at=clock.now(), summary=summary)
     run.refresh_from_db()

@@ -440,6 +440,29 @@ def test_publish_makes_it_public_and_a_strangers_write_stays_404(alice: User, bo
     problem(api(alice, "runs:read").post(f"runs/{run.id}/publish"), 403, "insufficient_scope")
 
 
+def test_making_public_needs_registry_publish(alice: User, api: Door) -> None:
+    run = launched.ended(alice)
+    door = api(alice, "runs:read", "runs:write")
+    problem(door.post(f"runs/{run.id}/publish"), 403, "insufficient_scope")
+    problem(door.patch(f"runs/{run.id}", {"visibility": "public"}), 403, "insufficient_scope")
+    problem(door.post("runs", body(alice, visibility="public")), 403, "insufficient_scope")
+    assert door.patch(f"runs/{run.id}", {"metadata": {"a": 1}}).status == 200
+    run.refresh_from_db()
+    assert run.visibility == "private"
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_m04_a_list_asks_the_database_a_fixed_number_of_times(
+    alice: User, api: Door, count: int, django_assert_num_queries: Any
+) -> None:
+    door = api(alice)
+    for _ in range(count):
+        launched.ended(alice)
+    door.get("runs")  # the token's first use is noted
+    with django_assert_num_queries(4):  # token, runs, phases, labels
+        assert len(door.get("runs").json["data"]) == count
+
+
 # --- halt, destroy ---
 def test_d22_halting_twice_is_halting_once(alice: User, api: Door) -> None:
     run = launched.launch(alice)

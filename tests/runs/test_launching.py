@@ -157,3 +157,9 @@ def test_d27_it_pins_the_revision_of_a_rolling_subset(alice: User) -> None:
     run.refresh_from_db()
     assert (run.subset_revision, run.task_count, run.planned) == (1, 3, 3)
     assert launched.launch(alice, scorer).task_count == 5
+
+
+def test_it_wants_secrets_that_exist(alice: User, bob: User) -> None:
+    theirs, mine = launched.secret(bob, "api.example.org"), launched.secret(alice, "api.example.org")
+    assert theirs.name in refused(alice, "validation_failed", secrets=[mine.name, theirs.name]).detail
+    assert launched.launch(alice, secrets=[mine.name]).secrets == [mine.name]
