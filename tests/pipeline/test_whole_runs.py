@@ -1,42 +1,16 @@
 """Whole runs through the real parts: gateway process, three sandboxes, database, a provider's twin."""
 
-import textwrap
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from accounts.models import User
 from runs.models import ModelCall, Output, Run, RunEvent, TaskResult
 from tests.factories import planned
-from tests.pipeline.conftest import GatewayProcess, Model
+from tests.factories.processes import ASK, GatewayProcess, Model, launch
 from tests.twins.openai_twin import Fault
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-ASK = textwrap.dedent("""
-    import os, requests
-    from bench_task import BenchTask
-
-    class Task(BenchTask):
-        def solve(self, index, input):
-            reply = requests.post(
-                f"{os.environ['BW_MODEL_PROXY_URL']}/v1/chat/completions",
-                headers={"Authorization": f"Bearer {os.environ['BW_MODEL_PROXY_KEY']}"},
-                json={"model": os.environ["BW_MODEL_MODEL"], "messages": [{"role": "user", "content": input}]},
-                timeout=30,
-            )
-            reply.raise_for_status()
-            return reply.json()["choices"][0]["message"]["content"]
-
-        def score(self, index, output, expected):
-            return 1.0 if output == expected else 0.0
-""")
-
-
-def launch(owner: User, model: Model, code: str = ASK, **fields: Any) -> Run:
-    sut = {"model": "twin-1", "provider": "vllm", "base_url": model.url, "params": {}, "connection": None}
-    return planned.run(owner, fields.pop("rows", None), code=code, sut=sut, **fields)
 
 
 def whole(run: Run) -> None:

@@ -5,6 +5,7 @@ import logging
 
 from django.conf import settings
 
+from kernel.faults import fault
 from runs.compute import runtime
 from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFault
 from runs.compute.table import COMPUTE
@@ -46,8 +47,11 @@ class Benchwright:
                 f"The sandbox of this machine does not hold, so no scorer was run. {broken}"[:1000],
                 "Run `manage.py doctor` on the worker's machine; it says what is missing and how to add it.",
             )
+        fault("P3")
         try:
-            return await compute.open(_spec(context))
+            roles = await compute.open(_spec(context))
+            fault("P4")
+            return roles
         except ComputeFault as error:
             raise PhaseError("sandbox_unavailable", str(error), "Run `manage.py doctor` on the worker.") from error
         except ScorerFault as error:

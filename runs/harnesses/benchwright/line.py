@@ -88,16 +88,19 @@ class Line:
         pause = 0.05
         while True:
             try:
-                client = self._client or await self._new_client()
+                if self._client is None:
+                    self._client = await self._new_client()
                 lease, mac_key = secrets.token_hex(16), secrets.token_hex(32)
                 if self._listener is not None:
-                    await client.lease(self._run, lease, mac_key, self._listener)
-                self._client, self._lease, self._mac_key = client, lease, mac_key
+                    await self._client.lease(self._run, lease, mac_key, self._listener)
+                self._lease, self._mac_key = lease, mac_key
                 return
             except LeaseRefused as refusal:
                 raise PhaseError(refusal.code, refusal.detail, _HINTS.get(refusal.code, "")) from None
             except (GatewayLost, OSError) as error:
                 log.warning("the gateway is away (%s); trying again", error)
+                if self._client is not None:
+                    await self._client.close()
                 self._client = None
                 await asyncio.sleep(pause)
                 pause = min(1.0, pause * 2)
