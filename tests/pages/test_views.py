@@ -1,0 +1,325 @@
+"""The pages of runs: who sees what, and what they say."""
+
+import re
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import User
+from kernel import ids
+from runs.models import Run
+from tests.factories import runs as make
+
+DOOR = "allauth.account.auth_backends.AuthenticationBackend"
+
+
+@pytest.fixture
+def browser(alice: User) -> Client:
+    client = Client()
+    client.force_login(alice, backend=DOOR)
+    return client
+
+
+def text(client: Client, path: str, status: int = 200) -> str:
+    """The page's words, with white space folded and tags taken off."""
+    answer = client.get(path)
+    assert answer.status_code == status
+    bare = re.sub(r"<(script|style)\b.*?</\1>|<[^>]+>", " ", answer.content.decode(), flags=re.S)
+    return re.sub(r"\s+", " ", bare)
+
+
+def listed(client: Client, path: str) -> list[str]:
+    """The ids in the table of the list."""
+    return re.findall(r'<th scope="row"><a href="/runs/([0-9a-f-]{36})"', client.get(path).content.decode())
+
+
+# --- what a page says ---
+def test_it_shows_a_going_run(browser: Client, alice: User) -> None:
+    run = make.live(alice)
+    page = text(browser, f"/runs/{run.id}")
+    assert re.search(r"Waiting on 429 from openrouter, retry in \d+ s \(3rd\)", page)
+    assert "74.6 % so far" in page
+    assert "95% interval 62.2 to 83.9" in page
+    assert "44 of 59 scored tasks passed. 39 tasks still to come, so the rate will move." in page
+    assert "about 2 to 4 min left" in page
+    assert "of $2.00 cap" in page
+    assert "aa_0061 Waiting on 429, retry in" in page
+    assert "aa_0062 The model is answering" in page
+    assert "Find Skipped: pinned" in page
+    assert "Halt and keep results" in page
+
+
+def test_it_reloads_itself_where_there_is_no_script(browser: Client, alice: User) -> None:
+    going, done = make.live(alice), make.done(alice)
+    assert (
+        '<noscript><meta http-equiv="refresh" content="10"></noscript>'
+        in browser.get(f"/runs/{going.id}").content.decode()
+    )
+    assert "refresh" not in browser.get(f"/runs/{done.id}").content.decode()
+
+
+def test_it_shows_a_done_run(browser: Client, alice: User) -> None:
+    run = make.done(alice)
+    page = text(browser, f"/runs/{run.id}")
+    assert "81.3 %" in page
+    assert "95% interval 75.3 to 86.2" in page
+    assert "157 of 193 scored tasks passed. Coverage 96.5%: 193 of 200 tasks have a score." in page
+    assert "Shaded band: 78.5% if all 9 tasks without a score were wrong, 83.0% if all were right." in page
+    assert "43 tasks did not pass, in" in page
+    assert "so far" not in page
+    assert f"benchwright run --replay-from {run.id} --model qwen/qwen3-32b@openrouter" in page
+    assert f"benchwright run --replay-from {run.id} --only-errored" in page
+
+
+def test_it_gives_no_rate_of_a_handful(browser: Client, alice: User) -> None:
+    run = make.run(alice, planned=4)
+    make.start(run)
+    make.results(run, make.mixed(3, 1))
+    make.end(run)
+    page = text(browser, f"/runs/{run.id}")
+    assert "3 of 4 Too few for a rate" in page
+    assert "75.0" not in page
+
+
+def test_it_says_no_score_where_all_errored(browser: Client, alice: User) -> None:
+    run = make.run(alice, planned=12)
+    make.start(run)
+    make.results(run, ["errored"] * 12)
+    make.end(run)
+    assert "No score All 12 tasks errored: that is no wrong answer, and no score." in text(browser, f"/runs/{run.id}")
+
+
+def test_it_says_why_a_run_stopped_or_failed(browser: Client, alice: User) -> None:
+    halted = make.run(alice, planned=20)
+    make.start(halted)
+    make.results(halted, make.mixed(8, 4, skipped=8))
+    make.end(halted, "halted", halt_reason="limit_exceeded:run.cost")
+    page = text(browser, f"/runs/{halted.id}")
+    assert "Stopped at its cost ceiling (run.cost). 20 of 20 tasks ended, 8 of them skipped." in page
+    failed = make.run(alice, planned=20)
+    make.start(failed)
+    error = {"phase": "materialize", "code": "missing_secret", "message": "no key for x.test", "hint": "Add one."}
+    make.end(failed, "failed", error=error)
+    page = text(browser, f"/runs/{failed.id}")
+    assert "Materialize failed: no key for x.test Add one. No task has a result." in page
+
+
+@pytest.mark.parametrize("provider", ["simulated", "local"])
+def test_it_names_what_no_provider_made(browser: Client, alice: User, provider: str) -> None:
+    run = make.run(alice, planned=4, sut={"model": "echo", "provider": provider})
+    assert f'<span class="badge ">{provider}</span>' in browser.get(f"/runs/{run.id}").content.decode()
+    assert f'<span class="badge ">{provider}</span>' in browser.get("/runs").content.decode()
+
+
+def test_it_shows_a_task_with_its_payload(browser: Client, alice: User) -> None:
+    run = make.done(alice)
+    row = run.results.order_by("ordinal").first()
+    assert row is not None
+    make.call(run, row.ordinal, request=b'{"model": "m"}', response=b"not json")
+    page = text(browser, f"/runs/{run.id}/tasks/{row.id}")
+    assert row.task_id in page
+    assert "book_room" in page
+    assert "Book me a room in Lyon." in page
+    assert "upstream DeepInfra" in page
+    assert "not json" in page
+    assert "Next" in page
+    assert "Previous" not in page
+
+
+def test_it_folds_long_values_and_says_when_there_are_none(browser: Client, alice: User) -> None:
+    run = make.run(alice, planned=2)
+    make.start(run)
+    long, none = make.results(run, ["passed", "errored"], text=lambda _: "word " * 2_000)
+    page = browser.get(f"/runs/{run.id}/tasks/{long.id}").content.decode()
+    assert '<details class="fold">' in page
+    assert "Show all 10,000 characters" in page
+    assert "There is no output." in text(browser, f"/runs/{run.id}/tasks/{none.id}")
+
+
+# --- the table and the list ---
+def test_it_filters_sorts_and_pages_the_tasks(browser: Client, alice: User) -> None:
+    run = make.done(alice)
+    page = text(browser, f"/runs/{run.id}?outcome=failed")
+    assert "1 to 25 of 34 tasks that match" in page
+    assert "26 to 34 of 34 tasks that match" in text(browser, f"/runs/{run.id}?outcome=failed&start=25")
+    slowest = run.results.order_by("-duration_ms").first()
+    assert slowest is not None
+    body = browser.get(f"/runs/{run.id}?sort=-seconds").content.decode()
+    first = re.search(r'<tbody id="f-tasks"><tr><th scope="row"><a href="/runs/[^/]+/tasks/(tsk_\w+)"', body)
+    assert first is not None
+    assert first[1] == slowest.id
+    assert 'aria-sort="descending"><a href="?sort=seconds#tasks">Seconds' in body
+
+
+@pytest.mark.parametrize(
+    "query", ["start=-1", "start=9999999999", "start=x", "sort=drop", "outcome=%00", "class=%27%22", "start=²"]
+)
+def test_it_takes_any_query_string(browser: Client, alice: User, query: str) -> None:
+    run = make.live(alice)
+    assert browser.get(f"/runs/{run.id}?{query}").status_code == 200
+    assert browser.get(f"/runs?{query}&q=%00&before=1_1&after=9_{run.id}&status=no").status_code == 200
+
+
+def test_it_says_what_a_filter_left_out(browser: Client, alice: User) -> None:
+    run = make.done(alice)
+    assert "No task matches outcome “skipped”. Show all" in text(browser, f"/runs/{run.id}?outcome=skipped")
+    assert "No run matches “nothing”. Show all runs" in text(browser, "/runs?q=nothing")
+
+
+def test_it_pages_the_list_both_ways_without_a_gap(browser: Client, alice: User) -> None:
+    impl = make.benchmark(alice, tasks=3)
+    made = [str(make.run(alice, impl).id) for _ in range(60)][::-1]
+    seen, path = [], "/runs"
+    while path:
+        body = browser.get(path).content.decode()
+        seen += listed(browser, path)
+        older = re.search(r'href="(\?before=[^"]+)"', body)
+        path = f"/runs{older[1]}" if older else ""
+    assert seen == made
+    newer = re.search(r'href="(\?after=[^"]+)"', body)
+    assert newer is not None
+    back = re.findall(
+        r'<th scope="row"><a href="/runs/([0-9a-f-]{36})"', browser.get(f"/runs{newer[1]}").content.decode()
+    )
+    assert back == made[25:50]
+
+
+def test_it_finds_runs_by_model_benchmark_id_and_status(browser: Client, alice: User) -> None:
+    done, going = make.done(alice), make.live(alice)
+    for query, found in (("q=QWEN3", done), ("q=abstract", going), (f"q={done.id}", done), ("status=running", going)):
+        ids_shown = re.findall(
+            r'<th scope="row"><a href="/runs/([0-9a-f-]{36})"', browser.get(f"/runs?{query}").content.decode()
+        )
+        assert ids_shown == [str(found.id)], query
+
+
+def test_it_says_how_to_begin_where_there_is_nothing(browser: Client) -> None:
+    page = text(browser, "/runs")
+    assert "No runs yet" in page
+    assert "benchwright run" in page
+
+
+# --- who sees what ---
+def test_it_sends_strangers_away_and_never_says_what_exists(alice: User, bob: User) -> None:
+    run = make.done(alice)
+    row = run.results.first()
+    assert row is not None
+    stranger = Client()
+    stranger.force_login(bob, backend=DOOR)
+    for client in (stranger, Client()):
+        bodies = set()
+        for there in (run.id, ids.uuid7()):
+            answer = client.get(f"/runs/{there}")
+            assert answer.status_code == 404
+            bodies.add(re.sub(r"req_\w+|csrfmiddlewaretoken\W+value=\W\w+|" + str(there), "", answer.content.decode()))
+            assert client.get(f"/runs/{there}/tasks/{row.id}").status_code == 404
+        assert len(bodies) == 1
+    assert Client().get("/runs").headers["Location"].startswith("/accounts/login/?next=/runs")
+    assert str(run.id) not in text(stranger, "/runs")
+
+
+def test_it_shows_a_public_run_to_anybody_without_its_answers(alice: User) -> None:
+    run = make.done(alice, visibility="public", limits={"run": {"cost": 7.77}})
+    run.subset.tasks.update(row='{"input": "What is it?", "expected": "the-hidden-answer"}')
+    row = run.results.filter(outcome="failed").first()
+    assert row is not None
+    for path in (f"/runs/{run.id}", f"/runs/{run.id}/tasks/{row.id}"):
+        page = Client().get(path)
+        assert page.status_code == 200
+        for hidden in (b"the-hidden-answer", b"One argument differs", b"alice", b"7.77", b"Halt and keep"):
+            assert hidden not in page.content
+    assert "answers are not shown to you." in text(Client(), f"/runs/{run.id}/tasks/{row.id}")
+
+
+def test_c06_a_task_of_another_run_is_not_found(browser: Client, alice: User, bob: User) -> None:
+    mine, theirs = make.done(alice), make.done(bob)
+    row = theirs.results.first()
+    assert row is not None
+    assert browser.get(f"/runs/{mine.id}/tasks/{row.id}").status_code == 404
+    assert browser.get(f"/runs/{mine.id}/tasks/nope").status_code == 404
+
+
+def test_it_treats_a_destroyed_run_as_unknown(browser: Client, alice: User) -> None:
+    run = make.done(alice)
+    Run.objects.filter(id=run.id).update(destroyed_at=run.finished_at)
+    assert browser.get(f"/runs/{run.id}").status_code == 404
+    assert str(run.id) not in text(browser, "/runs")
+
+
+# --- acting ---
+def test_it_halts_ones_own_run_only(browser: Client, alice: User, bob: User) -> None:
+    mine, theirs = make.live(alice), make.live(bob, visibility="public")
+    assert browser.get(f"/runs/{mine.id}/halt").status_code == 405
+    assert browser.post(f"/runs/{theirs.id}/halt").status_code == 404
+    assert browser.post(f"/runs/{mine.id}/halt").headers["Location"] == f"/runs/{mine.id}"
+    mine.refresh_from_db()
+    theirs.refresh_from_db()
+    assert mine.halt_requested == "user"
+    assert theirs.halt_requested is None
+    page = text(browser, f"/runs/{mine.id}")
+    assert "Stopping. No new task starts, and what has a result is kept." in page
+    assert "Halt and keep results" not in page
+
+
+def test_c13_it_refuses_a_halt_without_the_forms_token(alice: User) -> None:
+    run = make.live(alice)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice, backend=DOOR)
+    assert client.post(f"/runs/{run.id}/halt").status_code == 403
+    run.refresh_from_db()
+    assert run.halt_requested is None
+
+
+def test_it_never_leaves_a_page_in_a_cache(browser: Client, alice: User) -> None:
+    run = make.live(alice)
+    for path in ("/runs", f"/runs/{run.id}"):
+        assert "no-store" in browser.get(path).headers["Cache-Control"]
+
+
+# --- size ---
+def test_it_reads_a_large_run_in_a_few_queries(browser: Client, alice: User) -> None:
+    run = make.run(alice, planned=2_000)
+    make.start(run)
+    make.results(run, make.mixed(1_000, 400, 20, 5), outputs=False)
+    with CaptureQueriesContext(connection) as queries:
+        body = browser.get(f"/runs/{run.id}").content
+    assert len(queries) <= 16
+    assert len(body) < 120_000
+    assert "each bar is about 7 tasks" in text(browser, f"/runs/{run.id}")
+    make.end(run)
+    with CaptureQueriesContext(connection) as queries:
+        browser.get(f"/runs/{run.id}")
+    assert len(queries) <= 16
+
+
+def test_it_links_to_nothing_that_is_missing(browser: Client, alice: User) -> None:
+    """Every link and form of the pages leads somewhere."""
+    going, done = make.live(alice), make.done(alice)
+    row = done.results.order_by("ordinal").first()
+    assert row is not None
+    links: set[str] = set()
+    for path in ("/runs", f"/runs/{going.id}", f"/runs/{done.id}", f"/runs/{done.id}/tasks/{row.id}"):
+        body = browser.get(path).content.decode()
+        names = set(re.findall(r'\bid="([^"]+)"', body))
+        for link in re.findall(r'href="([^"]*)"', body):
+            address, _, name = link.replace("&amp;", "&").partition("#")
+            assert not (name and not address) or name in names, f"{path} has no #{name}"
+            if not address.startswith("/static/"):
+                links.add(path + address if address.startswith("?") else address or path)
+    for link in sorted(links):
+        assert browser.get(link, follow=True).status_code in (200, 503), (
+            link
+        )  # readyz tells the truth of a test machine
+
+
+def test_it_opens_with_the_runs(browser: Client) -> None:
+    assert browser.get("/").headers["Location"] == "/runs"
+
+
+def test_it_takes_only_the_one_spelling_of_an_id(browser: Client, alice: User) -> None:
+    run = make.live(alice)
+    assert browser.get(f"/runs/{str(run.id).upper()}").status_code == 404
+    assert browser.get(f"/runs/{UUID(str(run.id)).hex}").status_code == 404
