@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from ninja.errors import AuthenticationError, HttpError
 from ninja.errors import ValidationError as NinjaValidationError
@@ -78,6 +79,13 @@ def of_failure(request: HttpRequest, error: Exception) -> HttpResponse:
     return response(request, DomainError("internal_error", detail))
 
 
+def of_database(request: HttpRequest, error: Exception) -> HttpResponse:
+    """The database can't be reached just now (it restarts, or every connection is busy)."""
+    log.error("database: %s %s", request.method, request.path, exc_info=error)
+    detail = "The database can't be reached just now. Nothing was done; ask again in a moment."
+    return response(request, DomainError("unavailable", detail, headers={"Retry-After": "1"}))
+
+
 def of_validation(request: HttpRequest, error: NinjaValidationError) -> HttpResponse:
     # The view's own name for its body is no part of the place.
     errors = [
@@ -93,5 +101,7 @@ SAID: dict[type[Exception], Callable[..., HttpResponse]] = {
     NinjaValidationError: of_validation,
     HttpError: of_http_error,
     Http404: of_not_found,
+    OperationalError: of_database,
+    InterfaceError: of_database,
     Exception: of_failure,
 }

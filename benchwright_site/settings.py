@@ -45,6 +45,11 @@ DATABASE_SOCKETS = RUN_DIR / "db"
 DATABASES = {"default": env.database(DATABASE_URL or f"postgresql://postgres:@/postgres?host={DATABASE_SOCKETS}")}
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+# The web server gives each request a thread of its own: there, connections live in a pool instead of in threads.
+if env.flag("BENCHWRIGHT_DATABASE_POOL"):
+    DATABASES["default"]["CONN_MAX_AGE"] = 0
+    POOL_SIZE = int(env.number("BENCHWRIGHT_DATABASE_POOL_SIZE", 24, least=2))
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 2, "max_size": POOL_SIZE, "timeout": 10}
 if env.text("BENCHWRIGHT_TEST_DATABASE"):
     DATABASES["default"]["TEST"] = {"NAME": env.text("BENCHWRIGHT_TEST_DATABASE")}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -149,7 +154,7 @@ REST_FRAMEWORK = {
 # --- Work ---
 # A Celery message is only a wake-up (the database is the queue), so the default bus may be a folder of files.
 BROKER_DIR = DATA_DIR / "broker"
-CELERY_BROKER_URL = env.text("BENCHWRIGHT_BROKER_URL", REDIS_URL or "filesystem://")
+CELERY_BROKER_URL = env.text("BENCHWRIGHT_BROKER_URL", REDIS_URL or "filesystem://localhost//")
 if CELERY_BROKER_URL.startswith("filesystem"):
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "data_folder_in": str(BROKER_DIR),

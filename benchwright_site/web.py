@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 
 import daphne.server
 from daphne.cli import CommandLineInterface
@@ -12,6 +13,8 @@ from django.conf import settings
 
 from kernel import ids
 from kernel.errors import DomainError
+
+os.environ.setdefault("BENCHWRIGHT_DATABASE_POOL", "1")  # before the settings are read
 
 # Routes have limits of their own (benchwright_site.api); a megabyte more leaves those the first word.
 HARD_LIMIT_BYTES = settings.ROWS_BODY_LIMIT_BYTES + (1 << 20)

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 
@@ -72,7 +73,7 @@ def socket_folder(data: Path) -> Path:
     return Path("/tmp") / f"benchwright-{os.getuid()}-{hashlib.sha256(os.fsencode(data)).hexdigest()[:12]}"  # noqa: S108
 
 
-def database(url: str) -> dict[str, object]:
+def database(url: str) -> dict[str, Any]:
     """Django's DATABASES entry for a PostgreSQL URL (`postgresql://user:pw@host:port/name?option=…`)."""
     parts = urlsplit(url)
     if parts.scheme not in {"postgres", "postgresql"}:
