@@ -7,8 +7,8 @@ high. Until the first refusal each success adds one, so 128 becomes 256 within o
 window.
 
 Refusals in numbers are a wall: then a ``Retry-After`` closes the key for everybody, and so do several failures in a
-row. When the key opens again one call goes first, and only its success lets the rest follow. A lone refusal delays
-only its own call.
+row. When the key opens again one call goes first, and its success lets two follow, then four, up to half of what it
+was. A lone refusal delays only its own call.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class Pace:
         self.paused_until = 0.0
         self.shrunk_at = -SHRINK_SECONDS
         self.refusals = 0.0  # the share of refusals lately, 0..1
-        self.learnt = False
+        self.ceiling = MOST  # below it the limit grows quickly
         self.probing = False
         self.bad_in_a_row = 0
         self.breaks = 0
@@ -43,7 +43,7 @@ class Pace:
     def free(self) -> bool:
         if self._resume is not None:
             return False
-        return self.open < (1 if self.probing else int(self.limit))
+        return self.open < int(self.limit)
 
     async def enter(self) -> None:
         """Waits for a slot, in order of asking."""
@@ -82,7 +82,7 @@ class Pace:
         if self.refusals:
             self.refusals -= self.refusals * self._weight()
         if self.limit < MOST:
-            self.limit += 1.0 / self.limit if self.learnt else 1.0
+            self.limit += 1.0 if self.limit < self.ceiling else 1.0 / self.limit
 
     def _bad(self, refused: bool, retry_after: float | None) -> None:
         self.bad_in_a_row += 1
@@ -103,19 +103,28 @@ class Pace:
         now = asyncio.get_running_loop().time()
         if now - self.shrunk_at >= SHRINK_SECONDS:
             self.shrunk_at = now
-            self.learnt = True
             self.limit = max(1.0, min(self.limit, float(self.open)) * (1 - self.refusals / 2))
+            self.ceiling = self.limit
 
     def pause(self, seconds: float) -> None:
         """Nobody enters for ``seconds`` and a little more, so that not all keys wake at one moment."""
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds + self.random.uniform(0, min(1.0, seconds * 0.1))
-        if self._resume is not None:
-            if until <= self.paused_until:
-                return
+        if self._resume is None:
+            self.ceiling = max(1.0, min(self.limit, float(self.open)) / 2)
+            self.limit = 1.0
+        elif until <= self.paused_until:
+            return
+        else:
             self._resume.cancel()
         self.paused_until = until
         self._resume = loop.call_at(until, self._wake)
+
+    def paused_for(self) -> float:
+        """Seconds until the key opens again, 0 where it is open."""
+        if self._resume is None:
+            return 0.0
+        return max(0.0, self.paused_until - asyncio.get_running_loop().time())
 
     def _wake(self) -> None:
         self._resume = None

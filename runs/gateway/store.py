@@ -160,7 +160,7 @@ class Store:
             await self.write(batch)
         except psycopg.OperationalError:
             raise
-        except psycopg.Error as bad:
+        except (psycopg.Error, TypeError) as bad:
             if len(batch) > 1:
                 for call in batch:
                     await self._write_or_split([call])
