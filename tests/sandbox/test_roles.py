@@ -149,7 +149,7 @@ async def test_it_restarts_one_role_while_the_others_go_on(opened: Opener) -> No
 async def test_it_leaves_no_process_behind_when_closed() -> None:
     roles = await LocalCompute().open(RolesSpec("run", task("def solve(self, i, x):\n    time.sleep(60)")))
     pids = [pid for role in roles.roles.values() for pid in tree(role.process.pid)]
-    assert len(pids) >= 9
+    assert len(pids) >= 6
     await roles.close()
     await asyncio.sleep(0.3)  # the dead are collected by the system's own init
     assert children_left(pids) == []
