@@ -49,7 +49,7 @@ def gateway() -> Part:
 
 
 def sweeper() -> Part:
-    return Part("sweeper", leashed([sys.executable, MANAGE, "sweep"]), 2, grace=3)
+    return Part("sweeper", leashed([sys.executable, MANAGE, "sweep"]), 2, ready_line="sweeper ready", grace=3)
 
 
 def worker(number: int, threads: int) -> Part:

@@ -5,17 +5,18 @@ import contextlib
 import os
 import signal
 import socket
-import sys
 from collections.abc import Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
+from django.db import DatabaseError, connections
 
 from benchwright_site.serve import folders, parts
-from benchwright_site.serve.keeper import Keeper, NeverReady, described
+from benchwright_site.serve.keeper import Keeper, NeverReady
 from benchwright_site.serve.output import Output
-from benchwright_site.serve.postgres import Cluster, DatabaseTrouble, leashed
+from benchwright_site.serve.postgres import Cluster, DatabaseTrouble
 
 
 @dataclass(frozen=True)
@@ -155,13 +156,12 @@ class Supervisor:
         await asyncio.gather(*(keeper.until_ready() for keeper in keepers))
 
     async def _prepare(self) -> None:
-        """Migrations, the cache table, static files: in a process of its own, since this one keeps no connection."""
+        """Migrations, the cache table, static files. Raises CantServe."""
         self.output.say("preparing tables and static files")
-        part = parts.Part("prepare", leashed([sys.executable, parts.MANAGE, "prepare"]), 0)
-        keeper = Keeper(part, self.output, self.environment)
-        code = await keeper.run_once()
-        if code:
-            raise CantServe(f"preparing the database failed ({described(code)}); see the lines above")
+        try:
+            await asyncio.to_thread(_prepare_database)
+        except DatabaseError as trouble:
+            raise CantServe(f"the database can't be prepared: {trouble}") from None
 
     async def _stop(self) -> None:
         if self.keepers:
@@ -170,3 +170,10 @@ class Supervisor:
             await asyncio.gather(*(keeper.stop() for keeper in self.keepers if keeper.part.stage in stages))
         if self.keepers:
             self.output.say("stopped")
+
+
+def _prepare_database() -> None:
+    try:
+        call_command("prepare")
+    finally:
+        connections.close_all()  # this process watches; it talks to no database later
