@@ -70,4 +70,4 @@ def checked_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
 def metadata_cap(metadata: Mapping[str, Any]) -> int | None:
     """``metadata.limit``: how many samples run."""
     asked = metadata.get("limit")
-    return None if asked is None else limits.count(asked, ["metadata", "limit"])
+    return None if asked is None else limits.count(asked, ["body", "metadata", "limit"])

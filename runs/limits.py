@@ -80,6 +80,11 @@ class Ceilings:
         return f"{level}.{quantity}" if quantity else None
 
 
+def _said(loc: list[str]) -> str:
+    """``limits.run.cost``"""
+    return ".".join(loc[1:])
+
+
 def nearest(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     """`did you mean "cost"?`, or the list of what is known."""
     close = get_close_matches(name, list(known), n=1, cutoff=0.5)
@@ -90,12 +95,12 @@ def parse(declared: Mapping[str, Any]) -> Ceilings:
     """The ceilings of a ``limits`` object. Raises DomainError validation_failed that names the field."""
     for level in declared:
         if level not in MATRIX:
-            raise invalid(["limits", level], f"Unknown limit level {level!r}: {nearest(level, MATRIX)}")
+            raise invalid(["body", "limits", level], f"Unknown limit level {level!r}: {nearest(level, MATRIX)}")
     every_phase, phases = _phases(declared.get("phase", {}))
     return Ceilings(
-        run=_level("run", declared.get("run", {}), ["limits", "run"]),
-        task=_level("task", declared.get("task", {}), ["limits", "task"]),
-        attempt=_level("attempt", declared.get("attempt", {}), ["limits", "attempt"]),
+        run=_level("run", declared.get("run", {}), ["body", "limits", "run"]),
+        task=_level("task", declared.get("task", {}), ["body", "limits", "task"]),
+        attempt=_level("attempt", declared.get("attempt", {}), ["body", "limits", "attempt"]),
         every_phase=every_phase,
         phases=phases,
     )
@@ -106,14 +111,16 @@ def _phases(declared: Any) -> tuple[Level, dict[str, Level]]:
     if isinstance(declared, Mapping) and declared and any(name in PHASES for name in declared):
         for name in declared:
             if name not in PHASES:
-                raise invalid(["limits", "phase", name], f"{name!r} is not a phase: {nearest(name, PHASES)}")
-        return NO_CEILING, {name: _level("phase", each, ["limits", "phase", name]) for name, each in declared.items()}
-    return _level("phase", declared, ["limits", "phase"]), {}
+                raise invalid(["body", "limits", "phase", name], f"{name!r} is not a phase: {nearest(name, PHASES)}")
+        return NO_CEILING, {
+            name: _level("phase", each, ["body", "limits", "phase", name]) for name, each in declared.items()
+        }
+    return _level("phase", declared, ["body", "limits", "phase"]), {}
 
 
 def _level(level: str, declared: Any, loc: list[str]) -> Level:
     if not isinstance(declared, Mapping):
-        raise invalid(loc, f"{'.'.join(loc)} must be an object such as {{{MATRIX[level][0]!r}: 5}}")
+        raise invalid(loc, f"{_said(loc)} must be an object such as {{{MATRIX[level][0]!r}: 5}}")
     figures = {}
     for name, value in declared.items():
         if name not in MATRIX[level]:
@@ -140,21 +147,21 @@ def _figure(name: str, value: Any, loc: list[str]) -> Any:
 def decimal(value: Any, loc: list[str], unit: str) -> Decimal:
     """A JSON number above zero, exactly as written."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise invalid(loc, f"{'.'.join(loc)} must be a number of {unit}")
+        raise invalid(loc, f"{_said(loc)} must be a number of {unit}")
     if not 0 < value <= LARGEST:  # false for NaN too
-        raise invalid(loc, f"{'.'.join(loc)} must be more than 0 and at most {LARGEST} {unit}")
+        raise invalid(loc, f"{_said(loc)} must be more than 0 and at most {LARGEST} {unit}")
     number = Decimal(str(value))
     if unit == "dollars" and from_dollars(number) < 1:
-        raise invalid(loc, f"{'.'.join(loc)} is below the smallest amount, 0.00000001 dollars")
+        raise invalid(loc, f"{_said(loc)} is below the smallest amount, 0.00000001 dollars")
     return number
 
 
 def count(value: Any, loc: list[str]) -> int:
     """A whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise invalid(loc, f"{'.'.join(loc)} must be a whole number")
+        raise invalid(loc, f"{_said(loc)} must be a whole number")
     if not 1 <= value <= LARGEST:
-        raise invalid(loc, f"{'.'.join(loc)} must be between 1 and {LARGEST}")
+        raise invalid(loc, f"{_said(loc)} must be between 1 and {LARGEST}")
     return value
 
 
@@ -162,7 +169,7 @@ def from_constraints(constraints: Mapping[str, Any], limits: Mapping[str, Any]) 
     """``limits`` with the older ``constraints`` folded in. The same ceiling said twice is refused."""
     run = dict(limits.get("run", {})) if isinstance(limits.get("run", {}), Mapping) else {}
     for name, value in constraints.items():
-        loc = ["constraints", name]
+        loc = ["body", "constraints", name]
         if name not in CONSTRAINTS:
             raise DomainError(
                 "unknown_field",

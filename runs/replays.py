@@ -47,7 +47,7 @@ def scope(run: Run, asked: Replay) -> Scope:
         raise DomainError(
             "mutually_exclusive",
             f"{' and '.join('replay.' + name for name in chosen)} exclude each other; send one",
-            errors=[{"loc": ["replay", name], "msg": "send one of them"} for name in chosen],
+            errors=[{"loc": ["body", "replay", name], "msg": "send one of them"} for name in chosen],
         )
     available = registry.task_count(run.subset_id, revision)
     if asked.task_ids:
@@ -67,7 +67,7 @@ def _revision(run: Run, asked: Replay) -> int:
     if asked.revision is None:
         return run.subset.revision
     if asked.revision > run.subset.revision:
-        raise invalid(["replay", "revision"], f"The subset's newest revision is {run.subset.revision}")
+        raise invalid(["body", "replay", "revision"], f"The subset's newest revision is {run.subset.revision}")
     return asked.revision
 
 
@@ -81,7 +81,7 @@ def _named(run: Run, revision: int, task_ids: list[str]) -> list[int]:
             "validation_failed",
             f"{len(unknown)} task id(s) are not in the subset: {', '.join(unknown[:10])}",
             errors=[
-                {"loc": ["replay", "task_ids", wanted.index(name)], "msg": f"unknown task id {name!r}"}
+                {"loc": ["body", "replay", "task_ids", wanted.index(name)], "msg": f"unknown task id {name!r}"}
                 for name in unknown[:100]
             ],
         )
@@ -94,6 +94,6 @@ def _ended(run: Run, name: str) -> list[int]:
     positions = sorted(set(rows.values_list("position", flat=True)))
     if not positions:
         raise invalid(
-            ["replay", name], f"Run {run.id} has no cell that ended {' or '.join(ONLY[name])}: nothing to run"
+            ["body", "replay", name], f"Run {run.id} has no cell that ended {' or '.join(ONLY[name])}: nothing to run"
         )
     return positions

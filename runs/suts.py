@@ -34,17 +34,17 @@ def bind(principal: Principal, asked: Sut) -> BoundSut:
             "not_available",
             "Connections are not available yet. Leave sut.connection out: the secret whose rule matches the "
             "provider's host is used.",
-            errors=[{"loc": ["sut", "connection"], "msg": "not available"}],
+            errors=[{"loc": ["body", "sut", "connection"], "msg": "not available"}],
         )
     if len(strict_json.dumps(asked.params)) > PARAMS_BYTES:
-        raise invalid(["sut", "params"], f"sut.params may hold {PARAMS_BYTES} bytes")
+        raise invalid(["body", "sut", "params"], f"sut.params may hold {PARAMS_BYTES} bytes")
     provider = _provider(asked.provider)
     base_url = providers.base_url(provider.name)
     if not base_url and provider.name != "simulated":
         raise DomainError(
             "not_available",
             f"{provider.label} has no base URL here. The operator sets BW_PROVIDER_{provider.name.upper()}_BASE_URL.",
-            errors=[{"loc": ["sut", "provider"], "msg": "no base URL"}],
+            errors=[{"loc": ["body", "sut", "provider"], "msg": "no base URL"}],
         )
     sut = {
         "model": asked.model,
@@ -66,7 +66,7 @@ def check_names(principal: Principal, secrets: Sequence[str]) -> None:
 def _provider(name: str) -> Provider:
     if name not in providers.PROVIDERS:
         near = limits.nearest(name, tuple(providers.names()))
-        raise invalid(["sut", "provider"], f"There is no provider {name!r}: {near}")
+        raise invalid(["body", "sut", "provider"], f"There is no provider {name!r}: {near}")
     return providers.get(name)
 
 
@@ -90,5 +90,5 @@ def _key(principal: Principal, provider: Provider) -> dict[str, Any]:
         f"You have no secret for {host}, where {provider.label} is reached. Add one: POST /v1/secrets with "
         f'rules [{{"host_pattern": "{host}", "inject_kind": "bearer"}}], or '
         f"`benchwright secrets add NAME KEY --rule {host}:bearer:Authorization`.",
-        errors=[{"loc": ["sut", "provider"], "msg": f"no secret whose rule matches {host}"}],
+        errors=[{"loc": ["body", "sut", "provider"], "msg": f"no secret whose rule matches {host}"}],
     )

@@ -39,7 +39,7 @@ def launch(request: HttpRequest, body: LaunchBody) -> HttpResponse:
 
 @router.patch("/runs/{run_id}", auth=requires("runs:write"), response=Any)
 def update(request: HttpRequest, run_id: str, body: RunPatch) -> HttpResponse:
-    """Change visibility (needs registry:publish too) or metadata. With If-Match: only if nobody edited the run since (412)."""
+    """Change visibility (needs registry:publish too) or metadata. With If-Match: 412 if it was edited since."""
     viewer = principal(request)
     changes = {name: value for name, value in body.changes().items() if value is not None}
     if "metadata" in changes:

@@ -26,7 +26,7 @@ def test_it_takes_every_cell_of_the_matrix(level: str, quantity: str) -> None:
 def test_it_refuses_what_the_matrix_lacks(level: str, quantity: str) -> None:
     with pytest.raises(DomainError, match=f"{level}.{quantity}") as caught:
         limits.parse({level: {quantity: 2}})
-    assert caught.value.errors[0]["loc"] == ["limits", level, quantity]
+    assert caught.value.errors[0]["loc"] == ["body", "limits", level, quantity]
 
 
 @pytest.mark.parametrize("value", [True, "500", None, [], 0, -1, 10**30, float("nan"), float("inf"), 2**63])

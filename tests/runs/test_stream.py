@@ -17,7 +17,7 @@ from kernel.database import conninfo
 from runs import events
 from runs.doorbell import Bell
 from runs.models import Run, RunEvent
-from runs.stream import Hub
+from runs.stream import Hub, Link
 from tests.factories import launched
 from tests.runs.asgi import opened
 
@@ -251,3 +251,27 @@ async def test_a_slow_reader_delays_nobody_and_misses_nothing(alice: User, monke
     assert await asyncio.wait_for(quick, 5) == list(range(1, 403))
     assert not slow.done()
     assert await asyncio.wait_for(slow, 10) == list(range(1, 403))
+
+
+@in_loop
+async def test_many_readers_share_one_query(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, hub = await a_run(alice), Hub()
+    asked: list[int] = []
+    rows = Link.rows
+
+    async def counted(self: Link, query: str, params: Any) -> list[tuple[Any, ...]]:
+        asked.append(1)
+        return await rows(self, query, params)
+
+    async def read() -> list[int]:
+        return [event["seq"] async for event in hub.follow(run.id)]
+
+    readers = [asyncio.create_task(read()) for _ in range(200)]
+    await asyncio.sleep(1.5)  # all have caught up
+    monkeypatch.setattr(Link, "rows", counted)
+    for _ in range(5):
+        await sync_to_async(progress)(run, 10)
+    await sync_to_async(launched.finish)(run)
+    found = await asyncio.wait_for(asyncio.gather(*readers), 10)
+    assert found == [list(range(1, 53))] * 200
+    assert len(asked) < 20, "not one query per reader"
