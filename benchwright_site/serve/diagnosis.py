@@ -1,0 +1,143 @@
+"""What `manage.py doctor` looks at: each finding with its cure."""
+
+import asyncio
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from celery import current_app
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from benchwright_site.serve import probes
+from benchwright_site.serve.postgres import DatabaseTrouble
+from benchwright_site.serve.supervisor import embedded_cluster
+from runs.compute.base import ComputeFault
+from runs.compute.table import COMPUTE
+from runs.local_model.server import why_not
+
+LEAST_FREE_GB = 2.0
+MOST_SKEW_SECONDS = 5.0
+USER_NAMESPACES = (
+    "Scorers can't be walled in here. Allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1; "
+    "on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0; in a container, run it with fewer restrictions). "
+    "BENCHWRIGHT_UNSAFE_LOCAL=1 runs scorers without walls and marks every such run."
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    name: str
+    ok: bool
+    detail: str
+    cure: str = ""
+    needed: bool = True  # a missing extra is told, but is no fault
+
+
+def database() -> Finding:
+    cure = "Start it with `manage.py serve`, or check DATABASE_URL."
+    try:
+        if settings.EMBEDDED_DATABASE and not embedded_cluster().ready():
+            with embedded_cluster().running():
+                return _tables(" (embedded; started for this check)")
+        return _tables(" (embedded)" if settings.EMBEDDED_DATABASE else "")
+    except (DatabaseError, DatabaseTrouble, OSError) as trouble:
+        return Finding("database", False, str(trouble).strip(), cure)
+
+
+def _tables(where: str) -> Finding:
+    executor = MigrationExecutor(connection)
+    missing = len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+    with connection.cursor() as cursor:
+        cursor.execute("show server_version")
+        version = cursor.fetchone()[0].split()[0]
+    connection.close()
+    detail = f"PostgreSQL {version}{where}" + (f", {missing} migrations missing" if missing else "")
+    return Finding("database", not missing, detail, "Run `manage.py prepare`." if missing else "")
+
+
+def clock() -> Finding:
+    """Leases use the database's clock; ours only shows."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("select extract(epoch from clock_timestamp())")
+            skew = abs(float(cursor.fetchone()[0]) - time.time())
+        connection.close()
+    except DatabaseError:
+        return Finding("clock", True, "not compared: the database does not run", needed=False)
+    return Finding("clock", skew < MOST_SKEW_SECONDS, f"{skew:.1f} s from the database's", "Set the clocks (NTP).")
+
+
+def broker() -> Finding:
+    cure = "Check BENCHWRIGHT_BROKER_URL or REDIS_URL; without either, the data folder must be writable."
+    try:
+        with current_app.connection_for_write() as link:
+            link.ensure_connection(max_retries=1, timeout=3)
+        if settings.CELERY_BROKER_URL.startswith("filesystem") and not os.access(settings.BROKER_DIR, os.W_OK):
+            return Finding("broker", False, f"{settings.BROKER_DIR} is missing or not writable", cure)
+    except Exception as trouble:  # each broker's library has its own errors
+        return Finding("broker", False, str(trouble), cure)
+    files = settings.CELERY_BROKER_URL.startswith("filesystem")
+    return Finding("broker", True, f"files in {settings.BROKER_DIR}" if files else "answers")
+
+
+def gateway() -> Finding:
+    up = asyncio.run(_ask_gateway())
+    cure = "It runs with `manage.py serve`, or alone with `manage.py gateway`."
+    return Finding(
+        "gateway", up, "answers" if up else f"does not answer on {settings.GATEWAY_SOCKET}", cure, needed=False
+    )
+
+
+async def _ask_gateway() -> bool:
+    return await probes.control(settings.GATEWAY_SOCKET)()
+
+
+def keys() -> Finding:
+    folder = settings.KEYS_DIR
+    if not (folder / "vault_public").is_file():
+        return Finding("keys", False, f"no vault keys in {folder}", "Run `manage.py prepare`.")
+    private = folder / "vault_private"
+    open_to_others = private.is_file() and private.stat().st_mode & 0o077
+    detail = "the vault's private key can be read by others" if open_to_others else f"in {folder}"
+    return Finding("keys", not open_to_others, detail, f"chmod 600 {private}")
+
+
+def disk() -> Finding:
+    folder = settings.DATA_DIR if settings.DATA_DIR.exists() else settings.DATA_DIR.parent
+    try:
+        free = shutil.disk_usage(folder).free / 1e9
+    except OSError as trouble:
+        return Finding("disk", False, str(trouble), "Choose a data folder with BENCHWRIGHT_DATA.")
+    return Finding("disk", free > LEAST_FREE_GB, f"{free:.1f} GB free for {settings.DATA_DIR}", "Make room.")
+
+
+def sandbox() -> Finding:
+    try:
+        test = asyncio.run(COMPUTE["local"]().self_test())
+    except ComputeFault as fault:
+        return Finding("sandbox", False, str(fault), USER_NAMESPACES)
+    if test.ok and not test.sandboxed:
+        return Finding("sandbox", True, "OFF (BENCHWRIGHT_UNSAFE_LOCAL): scorers run without walls", needed=False)
+    detail = f"held {len(test.checks)} attempts to get out" if test.ok else "; ".join(test.failures())
+    if platform.system() != "Linux":
+        return Finding("sandbox", False, "needs Linux", "Run scorers elsewhere, or set BENCHWRIGHT_UNSAFE_LOCAL=1.")
+    return Finding("sandbox", test.ok, detail, USER_NAMESPACES)
+
+
+def local_model() -> Finding:
+    reason = why_not()
+    return Finding("local model", not reason, reason or "installed", "", needed=False)
+
+
+CHECKS: tuple[Callable[[], Finding], ...] = (database, clock, broker, keys, gateway, disk, sandbox, local_model)
+
+
+def findings() -> Iterator[Finding]:
+    """One finding per check, each as soon as it is known."""
+    for check in CHECKS:
+        yield check()
