@@ -76,7 +76,7 @@ class Chat:
             self.conn.respond(no.status, no.body(), keep=self.keep)
         except Failed as bad:
             if self.relay is not None and self.relay.begun:
-                self.conn.abort()
+                self.conn.break_off()
             else:
                 self.conn.respond(bad.status, bad.body, keep=self.keep, extra=NO_RETRY)
         except asyncio.CancelledError:
@@ -86,7 +86,7 @@ class Chat:
             self.attempt.trouble = "provider_error"
             self._end(FAILED, error_class="provider_error", message="the gateway failed")
             if self.relay is not None and self.relay.begun:
-                self.conn.abort()
+                self.conn.break_off()
             else:
                 self.conn.respond(500, error_body(500, "internal_error", "the gateway failed"), keep=False)
 
@@ -97,7 +97,7 @@ class Chat:
         else:
             self._end(UNKNOWN, error_class="timeout", message="the attempt ended before the answer came")
         if self.relay is not None and self.relay.begun:
-            self.conn.abort()
+            self.conn.break_off()
         elif self.lease.ended == "secret_revoked":
             body = error_body(403, "secret_revoked", "the secret that this run uses was deleted")
             self.conn.respond(403, body, keep=False)

@@ -264,8 +264,13 @@ class Inbound(asyncio.Protocol):
         else:
             self.touched = asyncio.get_running_loop().time()
 
+    def break_off(self) -> None:
+        """Ends the connection in the middle of an answer: the client gets what was written, and sees the cut."""
+        self.waiting.clear()
+        if not self.closed:
+            self.transport.close()
+
     def abort(self) -> None:
-        """Breaks the connection, so that a client sees that its answer was cut."""
         if not self.closed:
             self.transport.abort()
 

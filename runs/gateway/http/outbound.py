@@ -176,6 +176,10 @@ class Outbound(asyncio.Protocol):
         exchange.wake()
 
     # -- what httptools says ---------------------------------------------------------------------------------------
+    def on_message_begin(self) -> None:
+        if self.exchange is None:
+            self.transport.abort()  # a second answer behind the first: it must never become somebody's
+
     def on_header(self, name: bytes, value: bytes) -> None:
         exchange = self.exchange
         self.head_bytes += len(name) + len(value)
