@@ -48,12 +48,8 @@ class RunConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         if self.board is not None:
             boards().leave(self.board, self.watcher)
 
-    async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        """The page has nothing to say."""
-
-    @classmethod
-    async def decode_json(cls, text_data: str) -> None:
-        """Not even garbage is an error."""
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
+        """The page has nothing to say, and not even garbage is an error."""
 
     async def _tell(self) -> None:
         """Send what is new whenever the picture changes; a reader that can't keep up skips pictures."""
