@@ -17,6 +17,7 @@ import json
 import os
 import re
 import unicodedata
+import warnings
 from decimal import Decimal, DecimalException
 
 '''

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-SCORER = '''
+SCORER = """
 from bench_task import BenchTask
 
 class Task(BenchTask):
@@ -13,7 +13,7 @@ class Task(BenchTask):
 
     def score(self, index, output, expected):
         return 1.0 if output == expected else 0.0
-'''.strip()
+""".strip()
 
 
 def rows(count: int, start: int = 0) -> list[dict[str, Any]]:

@@ -169,7 +169,10 @@ def test_it_names_the_subset_that_already_has_these_tasks(author, make_rows):
         ({"slug": "a/b", "tasks": [{"task_id": "a", "input": 1}]}, ["body", "slug"]),
         ({"slug": "x", "rolling": True, "staged": True}, ["body", "staged"]),
         ({"slug": "x", "tasks": [{"task_id": "a", "input": 1}], "answers": "maybe"}, ["body", "answers"]),
-        ({"slug": "x", "tasks": [{"task_id": "a", "input": 1}], "grader": {"kind": "magic"}}, ["body", "grader", "kind"]),
+        (
+            {"slug": "x", "tasks": [{"task_id": "a", "input": 1}], "grader": {"kind": "magic"}},
+            ["body", "grader", "kind"],
+        ),
     ],
 )
 def test_it_refuses_a_bad_subset_as_a_problem(author, body, loc):

@@ -98,7 +98,9 @@ def test_it_needs_scopes_and_hides_foreign_scorers(author, stranger, api, alice,
     assert api(None).get("impls").status == 401
     for method, tail, body in (("GET", "", None), ("GET", "/code", None), ("PATCH", "", {"label": "x"}),
                                ("DELETE", "", None)):  # fmt: skip
-        same_404(stranger.client.call(method, path + tail, body), stranger.client.call(method, f"impls/imp_0{tail}", body))
+        same_404(
+            stranger.client.call(method, path + tail, body), stranger.client.call(method, f"impls/imp_0{tail}", body)
+        )
     same_404(stranger.client.post("impls", {"subset": sub["id"], "code": scorer}),
              stranger.client.post("impls", {"subset": "sub_0", "code": scorer}))  # fmt: skip
     assert stranger.client.get(f"impls?subset={sub['id']}").status == 404

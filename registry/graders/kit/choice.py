@@ -4,6 +4,7 @@ import re
 
 from registry.graders.kit.common import (
     GRADER,
+    SEARCHED,
     answer_text,
     extracted_from,
     has_words,
@@ -17,12 +18,15 @@ from registry.graders.kit.prompting import choice_texts, letter
 
 # --- kit ---
 
-WRAP = r"[\s*_`\"'“‘(\[{$:\\]*(?:\\?(?:text|textbf|mathrm|mathbf|boxed)\s*\{)*[(\[{]*"
+WRAP = r"[\s*_`\"'“‘(\[{$:\\]{0,20}(?:\\?(?:text|textbf|mathrm|mathbf|boxed)\s?\{){0,3}[(\[{]{0,3}"
+MOST_MARKERS = 200
 SAYS = re.compile(r"(?:answer|choice|option)s?\b[\s*_`]*(?:is|are|=|:|would be|should be)*[\s*_`]*:?", re.IGNORECASE)
 MORE = re.compile(r"[\s*_`\"')\]}]*(?:,|/|&|\band\b|\bor\b)\s*[*_`\"'(\[]*([A-Z])(?![\w'’])")
 WHOLE = re.compile(r"[\s*_`\"'“‘(\[{$\\]*([A-Za-z])[\s*_`\"'”’)\]}$.:]*")
 LINE = re.compile(
-    r"[\s*_`\"'(\[>#-]*([A-Z])[*_`\"']*[).:\]](?:[\s*_]|$)|[\s*_`\"'(\[]*([A-Z])[\s*_`\"')\].]*$", re.MULTILINE
+    r"^[ \t*_`\"'(\[>#-]{0,12}([A-Z])[*_`\"']{0,3}[).:\]](?:[\s*_]|$)"
+    r"|^[ \t*_`\"'(\[]{0,12}([A-Z])[ \t*_`\"')\].]{0,12}$",
+    re.MULTILINE,
 )
 ROUND = re.compile(r"[(\[]\s*\**([A-Z])\**\s*[)\]]|\*\*\s*\(?([A-Z])\)?[.:]?\s*\*\*|\\boxed\s*\{\s*\(?([A-Z])\)?\s*\}")
 BARE = re.compile(r"(?<![\w'’-])([A-Z])(?![\w'’-])")
@@ -85,6 +89,7 @@ def position(value, texts):
 
 def picked(text, texts):
     """The positions that the output picks, or None."""
+    text = text[-SEARCHED:]
     return several(text, texts) if GRADER["multiple"] else single(text, texts)
 
 
@@ -200,7 +205,7 @@ def several(text, texts):
 
 def answer_line(text):
     """The stretch of the output that lists the letters, or None."""
-    for marker in reversed(list(SAYS.finditer(text))):
+    for marker in reversed(list(SAYS.finditer(text))[-MOST_MARKERS:]):
         match = SEVERAL.match(text[marker.end() :].strip().split("\n", 1)[0])
         if match and re.search(r"(?<![\w'’])[A-Z](?![\w'’])", match.group(0)):
             return match.group(0)

@@ -10,10 +10,10 @@ GRADER: dict = {}  # the grader with its defaults; each compiled file carries it
 # --- kit ---
 
 SHOWN = 200
-LONGEST = 200_000  # characters of an output that are read: its end counts, since answers come last
+LONGEST = 100_000  # characters of an output that are read: its end counts, since answers come last
+SEARCHED = 20_000  # characters that are searched for a number or a letter
 CLOSING = re.compile(r"</(?:think|thinking|reasoning|thought)>|\[/THINK\]", re.IGNORECASE)
-OPENING = re.compile(r"\s*(?:<(?:think|thinking|reasoning|thought)>|\[THINK\])", re.IGNORECASE)
-BLOCK = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]", re.IGNORECASE | re.DOTALL)
+OPENING = re.compile(r"<(?:think|thinking|reasoning|thought)>|\[THINK\]", re.IGNORECASE)
 FINAL_CHANNEL = re.compile(r"<\|channel\|>final<\|message\|>")
 REFUSAL = re.compile(
     r"\W*(?:i[’']?m (?:very |so )?sorry|i am sorry|sorry,|my apologies|i apologi[sz]e|as an ai\b|unfortunately,? i "
@@ -61,7 +61,7 @@ def text_of(output):
 
 
 def answer_text(output):
-    """The output without the model's reasoning: what stands after it, else what stands around it."""
+    """The output without the model's reasoning: what stands after it, else what stands before it."""
     text = text_of(output)
     if not GRADER["strip_reasoning"]:
         return text.strip()
@@ -70,8 +70,8 @@ def answer_text(output):
         return re.split(r"<\|\w+\|>", final[-1])[0].strip()
     after = CLOSING.split(text)
     if len(after) > 1:
-        return after[-1].strip() or CLOSING.sub("", BLOCK.sub("", text)).strip()
-    if OPENING.match(text):
+        return after[-1].strip() or OPENING.split(after[0], maxsplit=1)[0].strip()
+    if OPENING.match(text.lstrip()):
         return ""  # it never stopped thinking
     return text.strip()
 
@@ -80,14 +80,14 @@ def missed(text, why):
     """The verdict where no answer could be read from ``text``."""
     if not text:
         return verdict(0, "The output is empty.", "no_answer")
-    if REFUSAL.match(text):
+    if REFUSAL.match(text[:SHOWN]):
         return verdict(0, "The model refused.", "refused", text)
     return verdict(0, why, "format_miss", text)
 
 
 def wrong(text, explanation, extracted):
     """The verdict where the answer read from ``text`` is not a right one."""
-    if REFUSAL.match(text):
+    if REFUSAL.match(text[:SHOWN]):
         return verdict(0, "The model refused.", "refused", text)
     return verdict(0, explanation, "wrong", extracted)
 

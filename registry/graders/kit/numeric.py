@@ -5,6 +5,7 @@ from decimal import Decimal, DecimalException
 
 from registry.graders.kit.common import (
     GRADER,
+    SEARCHED,
     answer_text,
     as_decimal,
     extracted_from,
@@ -26,9 +27,10 @@ NUMBER = re.compile(
 )
 TIMES_TEN = re.compile(r"\s*(?:[×x*·]|\\times|\\cdot)\s*10\s*(?:\^|\*\*)\s*\{?\s*([-+−]?\d{1,4})\s*\}?")
 OVER = re.compile(r"\s?/\s?(?=[\d.])")
-FRAC = re.compile(r"([-−]?)\s*\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+FRAC = re.compile(r"([-−]?) ?\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 MARKER = re.compile(r"####|\banswer\b[^.\n]{0,60}?(?:\bis\b|:|=)", re.IGNORECASE)
+MOST_MARKERS = 20
 SENTENCE_END = re.compile(r"\.(?:\s|$)|[;!?]")
 
 
@@ -60,14 +62,15 @@ def as_number(value):
 
 def found_number(text):
     """The number that a text gives as its answer: boxed, behind an answer marker, else its last one."""
-    text = FRAC.sub(lambda part: f"{part.group(1)}{part.group(2)}/{part.group(3)}", text.replace("\\$", "$"))
+    text = text[-SEARCHED:].replace("\\$", "$")
+    text = FRAC.sub(lambda part: f"{part.group(1)}{part.group(2)}/{part.group(3)}", text)
     text = text.replace("{,}", ",").replace("\\,", "").replace("\\!", "")
     boxes = BOXED.findall(text)
     if boxes:
         inside = numbers(boxes[-1])
         if inside:
             return inside[-1]
-    for marker in reversed(list(MARKER.finditer(text))):
+    for marker in reversed(list(MARKER.finditer(text))[-MOST_MARKERS:]):
         line = text[marker.end() :].lstrip(" \t\r\n*_:$\\[(").split("\n", 1)[0]
         line = SENTENCE_END.split(line, maxsplit=1)[0]
         said = numbers(line.rsplit("=", 1)[-1]) or numbers(line)

@@ -24,7 +24,6 @@ TYPES = {"dict": "object", "float": "number", "double": "number", "long": "integ
 PLAIN_TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 KEPT = ("type", "properties", "required", "items", "enum", "anyOf", "minimum", "maximum", "minItems", "maxItems")
 FENCE = re.compile(r"```(?:\w+)?\s*\n?(.*?)```", re.DOTALL)
-TAG = re.compile(r"<tool_call>(.*?)</tool_call>", re.DOTALL)
 LOOSE = re.compile(r"[ ,./\-_*^]")
 CODE_LIMIT = 20_000
 
@@ -179,12 +178,14 @@ def calls_in(output):
     if isinstance(output, (list, dict)):
         return calls_from(output)
     text = answer_text(output)
-    for piece in [text, *TAG.findall(text)[:1], *reversed(FENCE.findall(text))]:
+    tagged = [piece.partition("</tool_call>") for piece in text.split("<tool_call>")[1:]]
+    if any(closed for _, closed, _ in tagged):
+        return all_tagged([piece for piece, _, _ in tagged])
+    for piece in [text, *reversed(FENCE.findall(text))]:
         ok, value = parsed(piece.strip())
         found = calls_from(value) if ok else from_code(piece.strip())
         if found is not None:
-            tagged = TAG.findall(text)
-            return found if piece is text or len(tagged) < 2 else all_tagged(tagged)
+            return found
     return embedded(text)
 
 
@@ -267,15 +268,14 @@ def grade(output, expected):
 
 
 def expected_calls(expected):
-    """[(name, args, listed)]: ``listed`` where each argument has a list of acceptable values. None if unreadable."""
+    """[(name, args, listed)]; ``listed`` ({name: args}): each argument has a list of values. None if unreadable."""
     value = wanted(expected)
     found = []
     for one in value if isinstance(value, list) else [value]:
         call = one_call(one)
         if call is None or not isinstance(call[1], dict):
             return None
-        bare = isinstance(one, dict) and len(one) == 1 and "name" not in one
-        listed = bare and all(isinstance(options, list) for options in call[1].values())
+        listed = isinstance(one, dict) and len(one) == 1 and "name" not in one
         found.append((*call, listed))
     return found
 
@@ -325,7 +325,7 @@ def difference(call, goal):
         if key not in want_args:
             return f"{shown(name)}: the argument {shown(key)} was not expected."
     for key, value in want_args.items():
-        options = value if listed else [value]
+        options = value if listed and isinstance(value, list) else [value]
         if key not in args:
             if not (listed and "" in options):
                 return f"{shown(name)}: the argument {shown(key)} is missing."
