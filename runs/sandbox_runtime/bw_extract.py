@@ -2,6 +2,7 @@
 
 import json
 import marshal
+import os
 
 import bw_channel
 import bw_user
@@ -23,6 +24,13 @@ def extract_shard(channel: bw_channel.Channel, task, message: dict, folder: str)
     path = f"{folder}/{shard}.jsonl"
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.writelines(row.replace("\n", " ") + "\n" for row in rows)
+    try:
+        tell_all(channel, task, path, shard, rows)
+    finally:
+        os.unlink(path)
+
+
+def tell_all(channel: bw_channel.Channel, task, path: str, shard: int, rows: list) -> None:
     items: list = []
     for index, row in enumerate(rows):
         items.append(item(task, path, index, row))

@@ -230,6 +230,13 @@ async def test_it_times_out_a_slow_row_and_goes_on(opened: Opener) -> None:
         assert [outcome(answer) for answer in answers] == [1.0, "scorer_timeout", 1.0]
 
 
+async def test_it_stops_a_compiled_grader_whose_pattern_never_ends(opened: Opener) -> None:
+    score = "def score(self, i, output, expected):\n    return 1.0 if re.fullmatch('(a+)+b', output) else 0.0"
+    roles = await opened(task(score, head="import re"), trusted=True, score_seconds=0.5)
+    answers = await roles.score(("aab", 0), ("a" * 60, 0), ("ab", 0))
+    assert [outcome(answer) for answer in answers] == [1.0, "scorer_timeout", 1.0]
+
+
 async def test_it_takes_async_scores(opened: Opener) -> None:
     roles = await opened(task("async def score(self, index, output, expected):\n    return 0.25"))
     assert (await roles.score((1, 1)))[0]["score"] == 0.25

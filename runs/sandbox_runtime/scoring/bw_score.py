@@ -28,18 +28,19 @@ def run(channel: bw_channel.Channel, start: dict) -> None:
     if task is None:
         return
     if start["trusted"]:
-        In(channel, task).serve()
+        InProcess(channel, task, start["score_seconds"]).serve()
     if start["sandboxed"]:
         bw_guard.close_to_others()
     Children(channel, task, start).serve()
 
 
-class In:
-    """Judging in this process: for graders that we compiled and that run nothing the model wrote."""
+class Judging:
+    """Takes rows from the host and tells it what was found."""
 
-    def __init__(self, channel: bw_channel.Channel, task) -> None:
+    def __init__(self, channel: bw_channel.Channel, task, seconds: float) -> None:
         self.channel = channel
         self.task = task
+        self.seconds = seconds
 
     def serve(self) -> None:
         while True:
@@ -48,8 +49,8 @@ class In:
                 self.take(rows)
 
     def take(self, rows: deque) -> None:
-        row = rows.popleft()
-        self.tell(row, bw_verdict.judge(self.task, row))
+        """Judge at least the first row and take what was judged away."""
+        raise NotImplementedError
 
     def tell(self, row: dict, found: dict) -> None:
         answer = {"cell": row["cell"], "attempt": row["attempt"]}
@@ -59,13 +60,43 @@ class In:
     def unscored(self, row: dict, kind: str, message: str) -> None:
         self.tell(row, {"error": {"class": kind, "message": message}})
 
+    def late(self, row: dict) -> None:
+        self.unscored(row, "scorer_timeout", f"score took longer than {self.seconds:g} s")
 
-class Children(In):
+
+class TimeUp(BaseException):
+    """A row judged in this process took too long (a pattern that backtracks without end, say)."""
+
+
+class InProcess(Judging):
+    """Judging in this process: for graders that we compiled and that run nothing the model wrote."""
+
+    def serve(self) -> None:
+        signal.signal(signal.SIGALRM, self.time_up)
+        super().serve()
+
+    def time_up(self, *ignored) -> None:
+        raise TimeUp
+
+    def take(self, rows: deque) -> None:
+        row = rows.popleft()
+        try:
+            signal.setitimer(signal.ITIMER_REAL, self.seconds)
+            try:
+                found = bw_verdict.judge(self.task, row, passing=TimeUp)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except TimeUp:
+            self.late(row)
+        else:
+            self.tell(row, found)
+
+
+class Children(Judging):
     """Judging in children."""
 
     def __init__(self, channel: bw_channel.Channel, task, start: dict) -> None:
-        super().__init__(channel, task)
-        self.seconds = start["score_seconds"]
+        super().__init__(channel, task, start["score_seconds"])
         self.clean = bw_clean.Cleaner(start["sandboxed"], start["scratch"])
         self.hits = HITS if start["isolation"] == "task" else 0
         self.walled = start["sandboxed"]
@@ -91,7 +122,7 @@ class Children(In):
         if not rows:
             return
         if child.late:
-            self.unscored(rows.popleft(), "scorer_timeout", f"score took longer than {self.seconds:g} s")
+            self.late(rows.popleft())
             return
         self.hits += os.WIFEXITED(status) and os.WEXITSTATUS(status) == bw_guard.CAUGHT
         self.alone(rows.popleft())
@@ -104,7 +135,7 @@ class Children(In):
         if found is not None:
             self.tell(row, found)
         elif child.late:
-            self.unscored(row, "scorer_timeout", f"score took longer than {self.seconds:g} s")
+            self.late(row)
         else:
             self.unscored(row, "scorer_exception", f"the scoring process ended without a verdict ({how(status)})")
 

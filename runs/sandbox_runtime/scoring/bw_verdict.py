@@ -46,8 +46,8 @@ def invalid(message: str) -> dict:
     return {"error": {"class": "invalid_score", "message": message}}
 
 
-def judge(task, row: dict) -> dict:
-    """Call score() once. Whatever it raises, SystemExit included, is its own fault."""
+def judge(task, row: dict, passing: type | tuple = ()) -> dict:
+    """Call score() once. Whatever it raises, SystemExit included, is its own fault; ``passing`` goes through."""
     try:
         value = task.score(row["index"], row["output"], row["expected"])
         if inspect.iscoroutine(value):
@@ -55,6 +55,8 @@ def judge(task, row: dict) -> dict:
 
             value = asyncio.run(value)
         return verdict(value)
+    except passing:
+        raise
     except BaseException as error:
         found = bw_channel.fault(error, trace=False)
         message = f"{found['class']}: {found['message']}{place(error)}"
