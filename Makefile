@@ -8,7 +8,7 @@ PORT ?= 8000
 ARGS ?=
 export PYTHON
 
-.PHONY: help demo test install check format chaos bench serve lock clean
+.PHONY: help demo test install check format chaos bench serve lock docs clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ bench: ## measure speed against the peers (see benchmarks/README.md)
 lock: ## pin the newest allowed packages by hash into requirements/*.lock
 	$(INSTALL) dev
 	@$(BIN)/python scripts/lock.py
+
+docs: ## write the generated pages of docs/
+	$(INSTALL) dev
+	@$(BIN)/python scripts/document.py
 
 clean: ## remove what was installed and made here (.venv, .data, caches)
 	rm -rf .venv .data staticfiles build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

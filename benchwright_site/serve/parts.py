@@ -61,7 +61,8 @@ def worker(number: int, threads: int) -> Part:
 
 def web(host: str, port: int, listener: int) -> Part:
     """The listening socket is the supervisor's: while the web part restarts, callers wait instead of being refused."""
-    command = [sys.executable, "-m", "daphne", "-v", "0", "--fd", str(listener), "benchwright_site.asgi:application"]
+    options = ["-v", "0", "--fd", str(listener), "benchwright_site.asgi:application"]
+    command = [sys.executable, "-m", "benchwright_site.web", *options]
     asked = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 (comparing, not binding)
     ready = probes.http(asked, port, "/readyz")
     return Part("web", leashed(command), 3, ready, grace=3, descriptors=(listener,))

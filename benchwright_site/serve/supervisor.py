@@ -104,6 +104,9 @@ class Supervisor:
         shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
         url = f"http://{shown}:{port}"
         self.environment.setdefault("BENCHWRIGHT_PUBLIC_URL", url)
+        if "*" not in settings.ALLOWED_HOSTS:  # our own question whether the web part is ready must be answered
+            own = [name for name in ("127.0.0.1", "[::1]") if name not in settings.ALLOWED_HOSTS]
+            self.environment["BENCHWRIGHT_ALLOWED_HOSTS"] = ",".join([*settings.ALLOWED_HOSTS, *own])
         self.environment |= {
             "BENCHWRIGHT_DATA": str(settings.DATA_DIR),
             "DJANGO_SETTINGS_MODULE": "benchwright_site.settings",

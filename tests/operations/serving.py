@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MARKS = {  # how each part is told from the others by its command line
-    "web": b"daphne",
+    "web": b"benchwright_site.web",
     "worker1": b"worker1@",
     "sweeper": b"manage.py\0sweep",
     "gateway": b"manage.py\0gateway",
