@@ -1,6 +1,8 @@
 """Accounts in the admin: read-mostly. No token text or digest is ever shown, and no token can be made here."""
 
+from allauth.account.models import EmailAddress
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.http import HttpRequest
 
 from accounts.models import IdempotencyRecord, PersonalAccessToken, Preference, User
@@ -19,12 +21,23 @@ class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
         return False
 
 
+# Groups are not used, and addresses follow their accounts: allauth's own pages would let one edit both.
+admin.site.unregister(Group)
+admin.site.unregister(EmailAddress)
+
+
+@admin.register(EmailAddress)
+class EmailAddressAdmin(ReadOnly):
+    list_display = ("email", "user", "primary", "verified")
+    list_select_related = ("user",)
+
+
 @admin.register(User)
 class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_display = ("email", "name", "is_active", "is_staff", "created_at", "last_login")
     list_filter = ("is_active", "is_staff")
     search_fields = ("email", "name")
-    fields = ("email", "name", "is_active", "is_staff", "is_superuser", "groups", "created_at", "last_login")
+    fields = ("email", "name", "is_active", "is_staff", "is_superuser", "created_at", "last_login")
     readonly_fields = ("created_at", "last_login")
 
     def has_add_permission(self, request: HttpRequest) -> bool:

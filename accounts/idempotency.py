@@ -46,6 +46,7 @@ def idempotent(view: V) -> V:
         key = _key(request)
         return work() if key is None else _once(request, key, work)
 
+    wrapped.answers_once = True  # type: ignore[attr-defined]  # a test asks every POST for it
     return cast(V, wrapped)
 
 

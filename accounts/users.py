@@ -1,5 +1,7 @@
 """Making accounts: at the server's shell, and who may sign up by the form."""
 
+from typing import Any, ClassVar
+
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
 from django.conf import settings
@@ -37,7 +39,13 @@ def create_user(email: str, password: str | None = None, staff: bool = False) ->
 
 
 class SignUp(DefaultAccountAdapter):  # type: ignore[misc]
-    """allauth's questions to this installation."""
+    """allauth's questions to this installation, and our words for its refusals."""
+
+    error_messages: ClassVar[dict[str, Any]] = {
+        **DefaultAccountAdapter.error_messages,
+        "email_password_mismatch": "E-mail and password do not match.",
+        "too_many_login_attempts": "Too many failed tries. Try again in five minutes.",
+    }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return bool(settings.SIGNUP_OPEN)

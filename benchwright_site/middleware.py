@@ -54,6 +54,14 @@ class Around:
         return response
 
 
+def _session_user(request: HttpRequest) -> Any:
+    """The signed-in user, where the request looked at its session; never a query of our own."""
+    session, user = getattr(request, "session", None), getattr(request, "user", None)
+    if session is None or not session.accessed or user is None or not user.is_authenticated:
+        return None
+    return user
+
+
 class RequestLog(Around):
     """``X-Request-Id`` in and out, and one JSON log line per request: no bodies, no tokens, no query strings."""
 
@@ -68,13 +76,14 @@ class RequestLog(Around):
         noted = cast(Any, request)
         response["X-Request-Id"] = noted.request_id
         who = getattr(request, "principal", None)
+        person = _session_user(request)
         line = {
             "request_id": noted.request_id,
             "method": request.method,
             "path": request.path,
             "status": response.status_code,
             "ms": round((time.monotonic() - noted.began) * 1000, 1),
-            "actor": who.account.id if who else None,
+            "actor": who.account.id if who else person.pk if person else None,
             "token": who.token_id if who else None,
         }
         log.info(json.dumps(line))
@@ -191,9 +200,5 @@ def _csp(request: HttpRequest) -> str:
 
 
 def _private(request: HttpRequest) -> bool:
-    """Whether the page was made for somebody. Only a session that the page itself looked at counts."""
-    session = getattr(request, "session", None)
-    if session is None or not session.accessed or request.path.startswith("/static/"):
-        return False
-    user = getattr(request, "user", None)
-    return bool(user is not None and user.is_authenticated)
+    """Whether the page was made for somebody."""
+    return not request.path.startswith("/static/") and _session_user(request) is not None

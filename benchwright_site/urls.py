@@ -9,6 +9,7 @@ from benchwright_site import health
 from benchwright_site.api import api
 
 # One login for everybody, with its rate limits: the admin's own form is never shown.
+admin.site.site_header = admin.site.site_title = "Benchwright"
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 urlpatterns = [

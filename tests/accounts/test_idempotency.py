@@ -15,6 +15,7 @@ from accounts.principal import BrowserSession, Principal
 from kernel import clock
 from kernel.errors import DomainError
 from runs.models import Run
+from secrets_vault.sealing import ensure_keys
 from tests.factories.launched import LOCAL, catalogue
 
 pytestmark = pytest.mark.django_db
@@ -117,7 +118,9 @@ def test_b07_quoted_and_bare_keys_are_equal(api, alice, body):
     assert caller.post("runs", body, idempotency_key="k 1").content == first.content
 
 
-def test_b11_stored_answers_hold_no_secret(api, alice):
+def test_b11_stored_answers_hold_no_secret(api, alice, settings, tmp_path):
+    settings.KEYS_DIR = tmp_path
+    ensure_keys(tmp_path)
     rule = {"host_pattern": "api.openai.com", "inject_kind": "bearer", "inject_target": "Authorization"}
     secret = {"name": "OPENAI_API_KEY", "value": "sk-canary-4711", "rules": [rule]}
     caller = api(alice)

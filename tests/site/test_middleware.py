@@ -88,3 +88,10 @@ def test_admin_pages_need_nothing_inline(client, carol):
         assert "<style" not in page
         assert " onclick=" not in page
         assert "<script>" not in page
+
+
+def test_the_line_names_who_is_signed_in(client, alice, caplog):
+    caplog.set_level(logging.INFO, "benchwright.requests")
+    client.force_login(alice)
+    client.get("/manage/tokens")
+    assert json.loads(caplog.records[-1].message)["actor"] == alice.id

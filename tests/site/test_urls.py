@@ -42,6 +42,22 @@ def test_every_operation_takes_tokens_and_nothing_else():
             assert set(auth.scopes) <= set(SCOPES), f"{path} asks for a scope that no token can have"
 
 
+def test_every_post_that_creates_or_costs_answers_once_per_key():
+    """The others may be repeated as they are: they lead to the same state."""
+    repeatable = {"/runs/{run_id}/halt", "/runs/{run_id}/publish", "/tokens", "/tokens/{path:rest}"}
+    without = {
+        path
+        for path, operation in operations()
+        if "POST" in operation.methods and not getattr(operation.view_func, "answers_once", False)
+    }
+    assert without <= repeatable
+
+
+def test_only_rows_and_code_may_be_large():
+    large = {path for path, operation in operations() if getattr(operation.view_func, "body_limit", 0) > 1 << 20}
+    assert large == {"/benchmarks/{benchmark_id}/subsets", "/subsets/{subset_id}/tasks", "/impls"}
+
+
 def test_no_path_is_served_twice():
     paths = [re.sub(r"{[^}]*}", "{}", path) for router in api._get_bound_routers() for path in router.path_operations]
     assert len(paths) == len(set(paths))
