@@ -183,3 +183,22 @@ async def test_it_reads_the_whole_file_for_each_index_at_little_cost(opened: Ope
     assert [item["expected"] for item in items] == list(range(400))
     assert json.dumps(items[399]["input"]) == json.dumps(rows[399]["input"])
     assert time.monotonic() - began < 5
+
+
+async def test_it_loads_large_libraries_only_where_they_are_used(opened: Opener) -> None:
+    """Roles without a network start small, also when the module imports an HTTP library."""
+    look = (
+        "loaded = staticmethod(lambda: [name for name in ('urllib3', 'httpcore', 'pydantic') if name in sys.modules])"
+    )
+    code = task(
+        look,
+        "def extract(self, path, index):\n    return {'task_id': 'a', 'input': self.loaded(), 'expected': 0}",
+        "def solve(self, index, input):\n    return self.loaded()",
+        "def score(self, index, output, expected):\n"
+        "    return {'score': 1.0, 'metrics': {'found': self.loaded(), 'works': requests.codes.ok}}",
+        head="import requests, httpx, openai",
+    )
+    roles = await opened(code, isolation="task")
+    assert (await roles.extract("{}"))[0]["input"] == []
+    assert (await roles.solve(1))[0]["output"] == ["urllib3", "httpcore", "pydantic"]
+    assert (await roles.score((1, 1)))[0]["metrics"] == {"found": [], "works": 200}
