@@ -204,5 +204,7 @@ LOGGING = {
     "loggers": {
         "benchwright.requests": {"handlers": ["requests"], "level": "INFO", "propagate": TESTING},
         "benchwright.errors": {"handlers": ["errors"], "level": "WARNING", "propagate": TESTING},
+        "django.request": {"level": "ERROR"},  # refusals have their line already
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
     },
 }
