@@ -85,12 +85,17 @@ def test_pieces_stay_below_the_size_limit() -> None:
 def test_a_refused_piece_removes_the_upload_and_counts_from_the_start(
     registry: Any, refusal: Any, bw: Benchwright
 ) -> None:
-    fields = [{"loc": ["body", "tasks", 17, "task_id"], "msg": "repeats t3"}]
-    registry.on("POST", "/subsets/sub_up/tasks", refusal(422, "duplicate_task_id", "Task ids repeat.", errors=fields))
+    fields = [{"loc": ["body", "tasks", 17, "task_id"], "msg": "Row 17: repeats t3"}]
+    registry.on(
+        "POST",
+        "/subsets/sub_up/tasks",
+        refusal(422, "duplicate_task_id", "Row 17: task_id 't3' repeats.", errors=fields),
+    )
     with pytest.raises(errors.ValidationError) as caught:
         bw.benchmarks.subsets.create(benchmark="bm_1", slug="s", tasks=rows(1500))
     assert caught.value.errors[0]["loc"] == ["body", "tasks", 1017, "task_id"]
-    assert "tasks.1017.task_id: repeats t3" in str(caught.value)
+    assert "tasks.1017.task_id: Row 1017: repeats t3" in str(caught.value)
+    assert "Row 1017: task_id 't3' repeats." in str(caught.value)
     assert registry.paths()[-1] == "DELETE /subsets/sub_up"
 
 

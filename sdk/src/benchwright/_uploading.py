@@ -1,6 +1,7 @@
 """Cutting many rows into requests."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,13 +33,17 @@ class Piece:
         """Make the error's places count from the first row of the whole upload."""
         if not self.start:
             return
+
+        def counted(text: str) -> str:
+            return re.sub(r"\b([Rr]ow) (\d+)\b", lambda found: f"{found[1]} {int(found[2]) + self.start}", text)
+
         for item in error.errors:
             loc = list(item.get("loc") or [])
             for place, part in enumerate(loc[:-1]):
                 if part == "tasks" and isinstance(loc[place + 1], int):
                     loc[place + 1] += self.start
-            item["loc"] = loc
-        error.detail += f" (in rows {self.start} to {self.start + len(self.rows) - 1}, counted from 0)"
+            item["loc"], item["msg"] = loc, counted(str(item.get("msg", "")))
+        error.detail = counted(error.detail)
 
 
 def in_pieces(rows: Iterable[Mapping[str, Any]], most: int = MOST_ROWS, size: int = MOST_BYTES) -> Iterator[Piece]:

@@ -72,6 +72,8 @@ def _cell(value: Any, width: int) -> str:
         return money(value)
     if isinstance(value, float):
         return f"{value:.4g}"
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        value = ", ".join(value)
     return one_line(value if isinstance(value, str) else json_text(value), width)
 
 

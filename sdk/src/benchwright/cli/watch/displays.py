@@ -47,11 +47,8 @@ class BarDisplay:
         if phase and phase not in self._rows:
             self._rows[phase] = self._bars.add_task(one_line(phase, 20), total=None, facts="")
         if phase:
-            total = progress.total or None
-            if kind == "PhaseCompleted":
-                total = progress.total or 1
-            done = total if kind == "PhaseCompleted" and total else progress.done
-            self._bars.update(self._rows[phase], completed=done, total=total, facts=clean(progress.facts()))
+            facts = clean(progress.facts()) if progress.total > 1 else ""
+            self._bars.update(self._rows[phase], completed=progress.done, total=progress.total or None, facts=facts)
         if kind in _REMARKS:
             self._bars.console.print(clean(remark(event)), markup=False)
 

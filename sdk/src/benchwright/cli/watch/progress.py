@@ -55,7 +55,8 @@ class Progress:
             self.waiting = ""
 
     def _completed(self, data: Mapping[str, Any]) -> None:
-        self.done = self.total or self.done
+        self.total = self.total or self.done or 1
+        self.done = self.total
         self.waiting, self.eta = "", None
 
     def _result(self, data: Mapping[str, Any]) -> None:

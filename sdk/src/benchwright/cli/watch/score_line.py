@@ -11,7 +11,7 @@ def score_line(summary: Mapping[str, Any], trials: int = 1) -> str:
     total = summary.get("total") or 0
     if not total:
         return "no tasks, no score"
-    parts = [_rate(summary), f"{_planned(total, trials)} = {_outcomes(summary, total)}"]
+    parts = [_named(rate(summary)), f"{_planned(total, trials)} = {_outcomes(summary, total)}"]
     parts.append(f"coverage {_coverage(summary.get('coverage'))}")
     bounds = summary.get("bounds") or {}
     if ((summary.get("coverage") or 0) < 1 or summary.get("unscored")) and bounds.get("worst") is not None:
@@ -19,16 +19,21 @@ def score_line(summary: Mapping[str, Any], trials: int = 1) -> str:
     return " · ".join(parts)
 
 
-def _rate(summary: Mapping[str, Any]) -> str:
+def _named(text: str) -> str:
+    return f"score {text}" if "%" in text else text
+
+
+def rate(summary: Mapping[str, Any], interval: bool = True) -> str:
+    """``82.0% [76.1, 86.7]``, or in words why there is none."""
     passed = summary.get("passed") or 0
     scored = passed + (summary.get("failed") or 0) + (summary.get("unscored") or 0)
     if not scored:
         return "no score"
     if scored < FEW:
-        return f"{passed} of {scored}, too few for a rate"
-    interval = summary.get("ci95")
-    shown = f" [{interval[0] * 100:.1f}, {interval[1] * 100:.1f}]" if interval else ""
-    return f"score {passed / scored:.1%}{shown}"
+        return f"{passed} of {scored}" + (", too few for a rate" if interval else "")
+    ends = summary.get("ci95") if interval else None
+    shown = f" [{ends[0] * 100:.1f}, {ends[1] * 100:.1f}]" if ends else ""
+    return f"{passed / scored:.1%}{shown}"
 
 
 def _planned(total: int, trials: int) -> str:

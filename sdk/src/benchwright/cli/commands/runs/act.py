@@ -43,7 +43,10 @@ def halt(run_id: str, reason: str | None) -> None:
     client = state.client()
     run = client.runs.halt(cache.resolved(client.account, run_id), reason=reason)
     if state.format == "table":
-        click.echo(f"run {run['id']} is stopping; its results stay.")
+        ended = run["status"] in ("ok", "failed", "halted")
+        click.echo(
+            f"run {run['id']} " + (f"has ended: {run['status']}." if ended else "is stopping; its results stay.")
+        )
     else:
         show(state, run)
 

@@ -10,7 +10,7 @@ from ... import cache
 from ...groups import Command, state_of
 from ...launch import options as launch_options
 from ...output import field, show, show_rows
-from ...watch.score_line import score_line
+from ...watch.score_line import rate, score_line
 
 RUN_COLUMNS = [
     ("id", field("id")),
@@ -57,8 +57,7 @@ TASK_COLUMNS = [
 
 def _short_score(run: Mapping[str, Any]) -> str | None:
     summary = run.get("summary") or {}
-    rate = summary.get("pass_rate")
-    return None if rate is None else f"{rate:.1%} of {summary.get('total')}"
+    return rate(summary, interval=False) if summary.get("total") else None
 
 
 @click.command("show", cls=Command)
