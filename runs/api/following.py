@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Router
 
@@ -56,6 +57,8 @@ def live(request: HttpRequest, run_id: str) -> HttpResponseBase:
         msg = f"This run has {run.last_seq} events; {seq} is none of them."
         raise DomainError("invalid_parameter", msg, errors=[{"loc": ["query", "after_seq"], "msg": msg}])
     who = stream.Viewer(viewer.account.pk, viewer.token_id) if viewer else stream.Viewer()
+    if not connection.in_atomic_block:
+        connection.close()  # else each open stream keeps a connection of the pool to itself until it ends
     return StreamingHttpResponse(frames(run.id, seq, who), content_type="text/event-stream", headers=STREAM_HEADERS)
 
 
