@@ -89,6 +89,8 @@ class Chat:
                 self.conn.break_off()
             else:
                 self.conn.respond(500, error_body(500, "internal_error", "the gateway failed"), keep=False)
+        finally:
+            self.lease.open_calls -= 1
 
     def _cancelled(self) -> None:
         """The attempt was closed, or the run cut off. What had been sent stays in doubt."""

@@ -135,7 +135,7 @@ class Control:
         if operation == "close":
             if message["lease"] in self.leases:
                 self.leases.discard(message["lease"])
-                self.gate.end_lease(message["lease"], "lease_closed", cancel=True)
+                await self.gate.close_lease(message["lease"])
             return {"ok": True}
         if operation == "ping":
             return {"ok": True}

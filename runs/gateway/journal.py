@@ -12,6 +12,7 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,8 @@ FIELDS = (
     "served", "upstream", "finish_reason", "tokens_in", "tokens_out", "tokens_reasoning", "tokens_cached", "cost",
     "priced_by", "estimated", "tries", "waited_ms", "latency_ms", "error_class", "error_message",
 )  # fmt: skip
-_SENT_FIELDS = FIELDS[:7]
+_SENT = attrgetter(*FIELDS[:7])
+_ENDED = attrgetter(*FIELDS)
 
 
 class Segment:
@@ -167,7 +169,7 @@ class Journal:
         call.status = SENT
         call.segment = self.segment
         self.segment.open += 1
-        self.pending.append(_record(orjson.dumps([getattr(call, name) for name in _SENT_FIELDS]), b"", b""))
+        self.pending.append(_record(orjson.dumps(_SENT(call)), b"", b""))
         if self.group is None:
             loop = asyncio.get_running_loop()
             self.group = loop.create_future()
@@ -178,7 +180,7 @@ class Journal:
     def ended(self, call: Call) -> None:
         """Records how ``call`` ended, written at once (and durable with the next group)."""
         fault("M4")
-        meta = orjson.dumps([getattr(call, name) for name in FIELDS], option=orjson.OPT_NON_STR_KEYS)
+        meta = orjson.dumps(_ENDED(call))
         self.pending.append(_record(meta, call.request, call.response))
         if call.segment is None:
             call.segment = self.segment

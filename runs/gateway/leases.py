@@ -10,7 +10,7 @@ from runs import gateway_keys
 from runs.gateway.answers import Redactor, Refused
 from runs.gateway.http.inbound import Inbound
 from runs.gateway.http.outbound import Pool
-from runs.gateway.journal import FAILED, SETTLED, UNKNOWN, Call
+from runs.gateway.journal import SETTLED, Call
 from runs.gateway.pace import Pace
 from runs.providers.data import Provider
 
@@ -177,24 +177,33 @@ def facts(
 
     ``cost`` counts reused calls in full: it is what the attempt's answers are worth, whoever asked first.
     """
-    ended = [call for call in calls if call.status in (SETTLED, FAILED, UNKNOWN)]
-    settled = [call for call in ended if call.status == SETTLED]
-    priced = [call.cost for call in ended if call.cost is not None]
-    unpriced = sum(call.cost is None for call in settled)
-    bad = _unresolved(ended)
-    last = settled[-1] if settled else None
+    ended = [call for call in calls if call.ended()]
+    tokens_in = tokens_out = model_ms = settled = unpriced = priced = cost = 0
+    last = None
+    for call in ended:
+        tokens_in += call.tokens_in
+        tokens_out += call.tokens_out
+        model_ms += call.latency_ms
+        if call.status == SETTLED:
+            settled += 1
+            last = call
+            unpriced += call.cost is None
+        if call.cost is not None:
+            priced += 1
+            cost += call.cost
+    bad = None if settled == len(ended) else _unresolved(ended)
     return {
         "known": known,
         "calls": len(ended),
-        "failed": len(ended) - len(settled),
+        "failed": len(ended) - settled,
         "unresolved": bad is not None or trouble is not None,
         "error_class": (bad.error_class or "provider_error") if bad else trouble,
         "error_message": bad.error_message if bad else None,
-        "tokens_in": sum(call.tokens_in for call in ended),
-        "tokens_out": sum(call.tokens_out for call in ended),
-        "cost": sum(priced) if priced or not unpriced else None,
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
+        "cost": cost if priced or not unpriced else None,
         "unpriced": unpriced,
-        "model_ms": sum(call.latency_ms for call in ended),
+        "model_ms": model_ms,
         "waited_ms": waited_ms,
         "stop_reason": last.finish_reason if last else None,
         "served": last.served if last else None,

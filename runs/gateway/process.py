@@ -94,6 +94,16 @@ class Gateway:
             conn.abort()
         self.books.give_back(lease.book)
 
+    async def close_lease(self, name: str) -> None:
+        """Ends a lease and its open calls; what they were is in the database when this returns, if that is there."""
+        lease = self.leases.get(name)
+        waiting = [task for attempt in lease.attempts.values() for task in attempt.open] if lease else []
+        self.end_lease(name, "lease_closed", cancel=True)
+        if waiting:
+            await asyncio.wait(waiting, timeout=5)
+        with contextlib.suppress(psycopg.Error):
+            await self.store.flush()
+
     def revoke(self, lease: Lease) -> None:
         """The run's secret is gone: calls end with 403, and so does whatever its sandbox asks from now on."""
         if lease.ended:
@@ -126,14 +136,9 @@ class Gateway:
         if lease.open_calls >= lease.book.at_once:
             raise Refused(429, "too_many_calls", f"a scorer may have {lease.book.at_once} calls open at once")
         task = self.loop.create_task(Chat(self, lease, conn, request).run())
-        lease.open_calls += 1
+        lease.open_calls += 1  # Chat takes it off again
         self.tasks.add(task)
-
-        def ended(done: asyncio.Task[None]) -> None:
-            self.tasks.discard(done)
-            lease.open_calls -= 1
-
-        task.add_done_callback(ended)
+        task.add_done_callback(self.tasks.discard)
 
     async def load(self, book: RunBook, attempt: Attempt) -> None:
         """Finds the cell's earlier calls. Nothing is asked for a cell that can't have any."""
@@ -171,18 +176,21 @@ class Gateway:
     async def _fill(
         self, book: RunBook, cells: Sequence[Sequence[int]], out: list[dict[str, Any] | None]
     ) -> list[dict[str, Any] | None]:
-        wanted = [cell[0] for cell, found in zip(cells, out, strict=True) if found is None]
-        if book.fresh and not book.seen.intersection(wanted):
-            return out
-        stored = await self.store.calls_of(book.run, wanted)
+        wanted = {cell[0] for cell, found in zip(cells, out, strict=True) if found is None}
+        calls: dict[tuple[int, str, int], Call] = {}
+        if not book.fresh or book.seen.intersection(wanted):
+            for call in await self.store.calls_of(book.run, list(wanted)):
+                calls[call.ordinal, call.hash, call.occurrence] = call
+        for ordinal in wanted:  # what is not in the table yet, or still under way
+            for call in book.cells.get(ordinal, {}).values():
+                calls[ordinal, call.hash, call.occurrence] = call
         for index, (ordinal, number) in enumerate(cells):
-            if out[index] is not None:
-                continue
-            calls = [call for call in stored if call.ordinal == ordinal]
-            mine = sorted((call for call in calls if call.attempt == number), key=lambda call: call.created)
-            if calls:
+            mine = [call for call in calls.values() if (call.ordinal, call.attempt) == (ordinal, number)]
+            if out[index] is None and mine:
+                mine.sort(key=lambda call: call.created)
+                trouble = None if all(call.ended() for call in mine) else "provider_error"
                 waited = sum(call.waited_ms for call in mine)
-                out[index] = facts(mine, known=True, waited_ms=waited)
+                out[index] = facts(mine, known=True, waited_ms=waited, trouble=trouble)
         return out
 
     def waited(self, name: str, cells: Sequence[Sequence[int]]) -> dict[str, list[int]]:

@@ -32,6 +32,17 @@ _PLAIN = frozenset(
         "prompt_cache_key", "safety_identifier", "store", "usage",
     )
 )  # fmt: skip
+_BOUNDS = {
+    "n": (1, MOST_CHOICES),
+    "best_of": (1, MOST_CHOICES),
+    "max_tokens": (1, MOST_TOKENS),
+    "max_completion_tokens": (1, MOST_TOKENS),
+    "num_predict": (-2, MOST_TOKENS),
+    "top_logprobs": (0, MOST_LOGPROBS),
+}
+_LOOKED_AT = frozenset(("tools", "modalities", "store"))
+# They tell the provider about us, or keep things there.
+_DROPPED = frozenset(("user", "store", "usage", "safety_identifier", "metadata"))
 _REFUSED_ENDPOINTS = (
     b"/v1/files", b"/v1/fine_tuning", b"/v1/fine-tunes", b"/v1/assistants", b"/v1/threads", b"/v1/responses",
     b"/v1/batches",
@@ -60,13 +71,15 @@ def prepare(raw: bytes, model: str, provider: Provider, params: Mapping[str, Any
         raise Refused(400, "invalid_json", f"the body is not valid JSON: {bad}") from None
     if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
         raise Refused(400, "invalid_request", "the body must be an object with a list of messages", "messages")
-    body = {name: value for name, value in body.items() if value is not None}
+    if None in body.values():
+        body = {name: value for name, value in body.items() if value is not None}
     _check_model(body.get("model"), model, provider)
     _check(body)
     body["model"] = model
-    for name in ("user", "store", "usage", "safety_identifier", "metadata"):
-        body.pop(name, None)  # they tell the provider about us, or keep things there
-    _lay_over(body, params)
+    for name in body.keys() & _DROPPED:
+        del body[name]
+    if params:
+        _lay_over(body, params)
     stream = body.pop("stream", False)
     if not isinstance(stream, bool):
         raise Refused(400, "invalid_request", "stream must be true or false", "stream")
@@ -101,18 +114,15 @@ def _check(body: dict[str, Any]) -> None:
     if not body.keys() <= _PLAIN:
         name = sorted(body.keys() - _PLAIN)[0][:100]
         raise _refuse(name, "not open to scorers; the run's owner can set it in sut.params")
-    for name, least, most in (
-        ("n", 1, MOST_CHOICES),
-        ("best_of", 1, MOST_CHOICES),
-        ("max_tokens", 1, MOST_TOKENS),
-        ("max_completion_tokens", 1, MOST_TOKENS),
-        ("num_predict", -2, MOST_TOKENS),
-        ("top_logprobs", 0, MOST_LOGPROBS),
-    ):
-        value = body.get(name)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most):
+    for name in body.keys() & _BOUNDS.keys():
+        least, most = _BOUNDS[name]
+        value = body[name]
+        if type(value) is not int or not least <= value <= most:
             raise _refuse(name, f"must be a whole number from {least} to {most}")
-    for tool in body.get("tools", ()):
+    if not body.keys() & _LOOKED_AT:
+        return
+    tools = body.get("tools", [])
+    for tool in tools if isinstance(tools, list) else [None]:
         if not isinstance(tool, dict) or tool.get("type") not in ("function", "custom"):
             raise _refuse("tools", "only tools of type function; nothing that the provider runs itself")
     if body.get("modalities", ["text"]) != ["text"]:

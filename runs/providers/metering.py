@@ -25,10 +25,12 @@ class Usage(NamedTuple):
 def usage_of(answer: dict[str, Any], provider: Provider, sent: int, received: int) -> Usage:
     """From ``answer["usage"]``; without one, an estimate from the bytes of text ``sent`` and ``received``."""
     told = answer.get("usage")
-    if not isinstance(told, dict) or not (_count(told.get("prompt_tokens")) or _count(told.get("completion_tokens"))):
+    if not isinstance(told, dict):
         return estimate(sent, received)
     tokens_in = _count(told.get("prompt_tokens"))
     tokens_out = _count(told.get("completion_tokens"))
+    if not tokens_in and not tokens_out:
+        return estimate(sent, received)
     cached = min(
         tokens_in,
         _detail(told, "prompt_tokens_details", "cached_tokens") or _count(told.get("prompt_cache_hit_tokens")),
@@ -36,7 +38,9 @@ def usage_of(answer: dict[str, Any], provider: Provider, sent: int, received: in
     reasoning = _detail(told, "completion_tokens_details", "reasoning_tokens")
     total = _count(told.get("total_tokens"))
     if reasoning and total == tokens_in + tokens_out + reasoning:
-        tokens_out += reasoning  # some count thinking beside the answer instead of in it
+        tokens_out = min(
+            tokens_out + reasoning, _MOST_TOKENS - 1
+        )  # some count thinking beside the answer instead of in it
     return Usage(tokens_in, tokens_out, cached, reasoning, _reported(told, provider), False)
 
 
@@ -83,6 +87,8 @@ def _detail(told: dict[str, Any], group: str, name: str) -> int:
 
 
 def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST_TOKENS:
+    if type(value) is int:
+        return value if 0 <= value < _MOST_TOKENS else 0
+    if type(value) is not float or not 0 <= value < _MOST_TOKENS:
         return 0
     return int(value)

@@ -26,7 +26,9 @@ _HEAD = re.compile(
     rb"((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}:[^\x00-\x08\x0a-\x1f\x7f]*\r\n)*)"
 )
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,7})\r\n")
-_ONCE = {b"content-length", b"transfer-encoding", b"host", b"authorization", b"expect", b"content-type"}
+# The fields that mean something to us. Each may come once.
+_MEANT = re.compile(rb"(?mi)^(host|content-length|transfer-encoding|authorization|expect|content-type):(.*)\r$")
+_CLOSE = re.compile(rb"(?mi)^connection:.*\bclose\b")
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 
@@ -150,18 +152,16 @@ class Inbound(asyncio.Protocol):
             raise BadRequest("the request's head is malformed")
         method, target, lines = match.groups()
         del self.buffer[: end + 4]
-        self._read_fields(method, bytes(target), bytes(lines))
+        self._read_fields(bytes(method), bytes(target), bytes(lines))
         return True
 
     def _read_fields(self, method: bytes, target: bytes, lines: bytes) -> None:
-        fields: dict[bytes, bytes] = {}
-        listed = lines.split(b"\r\n")
-        if len(listed) > HEADERS + 1:
+        if lines.count(b"\r\n") > HEADERS:
             raise BadRequest("too many headers")
-        for line in listed:
-            name, _, value = line.partition(b":")
+        fields: dict[bytes, bytes] = {}
+        for name, value in _MEANT.findall(lines):
             name = name.lower()
-            if name in fields and name in _ONCE:
+            if name in fields:
                 raise BadRequest(f"the header {name.decode()} is repeated")
             fields[name] = value.strip(b" \t")
         if b"host" not in fields:
@@ -169,8 +169,8 @@ class Inbound(asyncio.Protocol):
         self.body_need = _body_length(fields)
         scheme, _, token = fields.get(b"authorization", b"").partition(b" ")
         key = token.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
-        keep = b"close" not in fields.get(b"connection", b"").lower()
-        self.head = bytes(method), target.partition(b"?")[0], key, keep
+        keep = _CLOSE.search(lines) is None
+        self.head = method, target.partition(b"?")[0], key, keep
         if b"expect" in fields:
             self._expect(fields[b"expect"])
 
