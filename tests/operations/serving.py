@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -66,12 +65,12 @@ class Server:
     def __init__(self, data: Path) -> None:
         self.data = data
         self.lines: list[str] = []
-        self._unread: queue.Queue[str] = queue.Queue()
         command = [sys.executable, str(ROOT / "manage.py"), "serve", "--port", "0"]
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=environment(data), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
-        threading.Thread(target=self._read, daemon=True).start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
         self.url = ""
 
     def _read(self) -> None:
@@ -135,6 +134,10 @@ class Server:
                 self.process.wait(30)
         if self.process.poll() is None:
             self.process.kill()
+            self.process.wait()
+        self.reader.join(10)
+        if self.process.stdout and not self.reader.is_alive():
+            self.process.stdout.close()
 
 
 @contextlib.contextmanager
