@@ -1,6 +1,8 @@
 """Launch a run: every mode ends in a plan, a row, its first event and a wake-up."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from django.db import transaction
 
@@ -37,7 +39,7 @@ def launch(principal: Principal, body: LaunchBody) -> Run:
         impl=what.impl,
         parent=what.parent,
         relation="replay" if what.parent else None,
-        completes=what.scope.completes,
+        completes=_completes(what, bound.sut, trials, tasks),
         sut=bound.sut,
         sut_key=bound.key,
         plan=list(plan.phases(mode)),
@@ -48,6 +50,16 @@ def launch(principal: Principal, body: LaunchBody) -> Run:
     )
     _write(run)
     return run
+
+
+def _completes(what: pinning.What, sut: Mapping[str, Any], trials: int, tasks: int) -> bool:
+    """Whether this run's cells may stand in for its parent's errored ones: the same question, asked the same way."""
+    parent = what.parent
+    if parent is None or not what.scope.completes:
+        return False
+    same_model = all(parent.sut.get(name) == sut[name] for name in ("model", "provider", "params"))
+    whole = tasks == len(what.scope.positions or ())
+    return same_model and whole and (parent.trials, parent.subset_revision) == (trials, what.scope.revision)
 
 
 @transaction.atomic

@@ -1,7 +1,7 @@
 """What runs: the catalogue rows that a launch pins, or those that its parent pinned."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from accounts.principal import Principal
@@ -72,7 +72,9 @@ def replayed(principal: Principal, body: LaunchBody) -> What:
     assert parent.subset is not None
     assert parent.impl is not None
     inherited: dict[str, Any] = {"harness": parent.harness, "trials": parent.trials, "concurrency": parent.concurrency}
-    if parent.owner_id == principal.account.pk:  # somebody else's settings are not ours to take over
+    if parent.owner_id == principal.account.pk:
         own = ("limits", "metadata", "hints", "phase_models", "secrets", "driver")
         inherited |= {name: getattr(parent, name) for name in own}
+    else:  # somebody else's settings are not ours to take over, nor is their run ours to complete
+        scope = replace(scope, completes=False)
     return What("replay", parent.benchmark, parent.subset, parent.impl, scope, parent, inherited)

@@ -121,3 +121,20 @@ def test_a_completion_shows_the_completed_whole(alice: User) -> None:
     found = queries.live_summary(child)
     assert (found["total"], found["coverage"]) == (2, 1.0)
     assert (found["completed"]["total"], found["completed"]["passed"], found["completed"]["coverage"]) == (4, 2, 1.0)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "other",
+    [{"sut": "else@local"}, {"trials": 2}, {"metadata": {"limit": 1}}, {"sut": {**launched.LOCAL, "params": {"a": 1}}}],
+)
+def test_j17_only_the_same_question_asked_the_same_way_completes(alice: User, other: dict[str, object]) -> None:
+    parent = launched.ended(alice, ["passed", "errored", "skipped"], to="halted")
+    child = launched.launch(alice, replay={"from_run": str(parent.id), "only_errored": True}, **other)
+    assert (child.completes, child.relation) == (False, "replay")
+
+
+@pytest.mark.django_db
+def test_nobody_completes_somebody_elses_run(alice: User, bob: User) -> None:
+    parent = launched.ended(alice, ["passed", "errored"], visibility="public")
+    assert not launched.launch(bob, replay={"from_run": str(parent.id), "only_errored": True}).completes
