@@ -85,8 +85,10 @@ WITH fence AS MATERIALIZED (
       AS u (shard, ordinal, attempt, output, fault, facts, ms)
     WHERE u.shard IN (SELECT number FROM fence)
     ON CONFLICT DO NOTHING
-    RETURNING (facts->>'cost')::bigint AS cost, (facts->>'unpriced')::int AS unpriced,
-              (facts->>'tokens_in')::bigint AS tokens_in, (facts->>'tokens_out')::bigint AS tokens_out
+    RETURNING (facts->>'cost')::bigint - coalesce((facts->>'cost_reused')::bigint, 0) AS cost,
+              (facts->>'unpriced')::int AS unpriced,
+              CASE WHEN facts->>'reused' = facts->>'calls' THEN 0 ELSE (facts->>'tokens_in')::bigint END AS tokens_in,
+              CASE WHEN facts->>'reused' = facts->>'calls' THEN 0 ELSE (facts->>'tokens_out')::bigint END AS tokens_out
 ), r AS (
     INSERT INTO runs_taskresult (id, run_id, ordinal, position, task_id, kind, trial, attempt, version, live, outcome,
         score, error_class, error_message, output_preview, explanation, metrics, duration_ms, model_ms, tokens_in,

@@ -15,6 +15,8 @@ from runs import pipeline
 from runs.doorbell import Bell
 
 STOPPING = threading.Event()
+_turn = threading.Lock()
+_busy: set[str] = set()
 
 
 @cache
@@ -30,9 +32,15 @@ def _stop(**_: object) -> None:
 @shared_task(name="runs.advance")
 def advance(run_id: str) -> None:
     """Carry this run forward as far as this worker can."""
+    with _turn:
+        if run_id in _busy:  # one engine a run and process: the sweeper rings while shards wait, other processes join
+            return
+        _busy.add(run_id)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     close_old_connections()
     try:
         pipeline.advance(run_id, owner, _bell(), STOPPING)
     finally:
+        with _turn:
+            _busy.discard(run_id)
         close_old_connections()

@@ -80,8 +80,9 @@ class Pulse:
 
     def spend(self, facts: dict[str, Any]) -> bool:
         """Add an attempt's cost; True where that reaches a ceiling."""
-        self.figures.cost += facts.get("cost") or 0
-        self.figures.tokens += (facts.get("tokens_in") or 0) + (facts.get("tokens_out") or 0)
+        self.figures.cost += (facts.get("cost") or 0) - (facts.get("cost_reused") or 0)
+        if not facts.get("calls") or facts.get("reused") != facts["calls"]:
+            self.figures.tokens += (facts.get("tokens_in") or 0) + (facts.get("tokens_out") or 0)
         return self.breach() is not None
 
     async def slots(self) -> int:
