@@ -95,14 +95,14 @@ def cleaned(value):
 
 def fault(error: BaseException, trace: bool = True) -> dict:
     """What the host is told about an exception. ``str(error)`` may itself raise: user code made it."""
-    import traceback
-
     try:
         message = str(error)[:2000]
     except BaseException:
         message = "(its message could not be read)"
     found = {"class": type(error).__name__[:200], "message": message}
     if trace:
+        import traceback
+
         try:
             lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-12)
             found["trace"] = "".join(line for line in lines if "/bw/lib/bw_" not in line)[-6000:]

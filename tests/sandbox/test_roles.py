@@ -187,9 +187,7 @@ async def test_it_reads_the_whole_file_for_each_index_at_little_cost(opened: Ope
 
 async def test_it_loads_large_libraries_only_where_they_are_used(opened: Opener) -> None:
     """Roles without a network start small, also when the module imports an HTTP library."""
-    look = (
-        "loaded = staticmethod(lambda: [name for name in ('urllib3', 'pydantic') if name in sys.modules])"
-    )
+    look = "loaded = staticmethod(lambda: [name for name in ('urllib3', 'pydantic') if name in sys.modules])"
     code = task(
         look,
         "def extract(self, path, index):\n    return {'task_id': 'a', 'input': self.loaded(), 'expected': 0}",

@@ -167,6 +167,20 @@ async def test_it_judges_a_batch_in_one_child_and_caught_rows_alone(opened: Open
     assert len(set(children)) == 3
 
 
+async def test_it_keeps_rows_that_raise_in_their_batch(opened: Opener) -> None:
+    """A scorer that raises on an odd answer is common; it must not cost a child each time."""
+    score = """
+        def score(self, index, output, expected):
+            if output:
+                json.loads(output)
+            return {"score": 1.0, "metrics": {"child": os.getpid()}}
+    """
+    roles = await opened(task(score))
+    answers = await roles.score(*[(output, 0) for output in (0, "{", 0, "no", 0, "[", 0, "(", 0)])
+    assert [outcome(answer) for answer in answers[1::2]] == ["scorer_exception"] * 4
+    assert len({answer["metrics"]["child"] for answer in answers[::2]}) == 1
+
+
 async def test_it_stops_trying_batches_when_rows_keep_being_caught(opened: Opener) -> None:
     score = """
         def score(self, index, output, expected):

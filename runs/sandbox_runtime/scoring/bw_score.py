@@ -174,14 +174,14 @@ class Child:
         os.close(self.pipe)
         nonce, self.nonce = self.nonce, ""
         task, leave, write, dumps, judge = parent.task, os._exit, os.write, json.dumps, bw_verdict.judge
-        switch = None
+        options = {}
         if guarded and parent.walled:
             bw_guard.forbid_signals_to(parent.us, os.getpid())
         elif not guarded:
-            switch = bw_guard.arm()
-            switch(True)
+            options["watch"] = bw_guard.arm()
+            options["watch"](True)
         for at, row in enumerate(rows):
-            found = judge(task, row)
+            found = judge(task, row, **options)
             data = dumps({"nonce": nonce, "row": at, **found}).encode()
             data = bw_channel.LENGTH.pack(len(data)) + data
             while data:

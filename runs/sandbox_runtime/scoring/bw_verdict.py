@@ -46,8 +46,11 @@ def invalid(message: str) -> dict:
     return {"error": {"class": "invalid_score", "message": message}}
 
 
-def judge(task, row: dict, passing: type | tuple = ()) -> dict:
-    """Call score() once. Whatever it raises, SystemExit included, is its own fault; ``passing`` goes through."""
+def judge(task, row: dict, passing: type | tuple = (), watch=lambda on: None) -> dict:
+    """Call score() once. Whatever it raises, SystemExit included, is its own fault; ``passing`` goes through.
+
+    ``watch`` switches the audit hook, which would take our own look at the traceback for an attempt to walk frames.
+    """
     try:
         value = task.score(row["index"], row["output"], row["expected"])
         if inspect.iscoroutine(value):
@@ -59,7 +62,10 @@ def judge(task, row: dict, passing: type | tuple = ()) -> dict:
         raise
     except BaseException as error:
         found = bw_channel.fault(error, trace=False)
-        message = f"{found['class']}: {found['message']}{place(error)}"
+        watch(False)
+        where = place(error)
+        watch(True)
+        message = f"{found['class']}: {found['message']}{where}"
         return {"error": {"class": "scorer_exception", "message": message[:2000]}}
 
 
