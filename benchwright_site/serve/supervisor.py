@@ -92,11 +92,12 @@ class Supervisor:
         if not settings.EMBEDDED_DATABASE:
             yield
             return
-        try:
-            with embedded_cluster().lock(patience=5):
-                yield
-        except DatabaseTrouble as trouble:
-            raise CantServe(f"{trouble}; another server may be using this data folder ({settings.DATA_DIR})") from None
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(embedded_cluster().lock(patience=5))
+            except DatabaseTrouble:
+                raise CantServe(f"another server uses this data folder ({settings.DATA_DIR}); see --data") from None
+            yield
 
     def _describe(self, listener: socket.socket) -> str:
         """Tell the children where they live; returns the URL."""
