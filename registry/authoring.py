@@ -35,6 +35,7 @@ def update_benchmark(benchmark: Benchmark, changes: Mapping[str, Any]) -> Benchm
     for field in _EDITABLE:
         if field in changes:
             setattr(benchmark, field, changes[field])
+    benchmark.tags = list(dict.fromkeys(benchmark.tags))
     benchmark.save()
     return benchmark
 

@@ -1,5 +1,7 @@
 """Ids made of content: the same bytes get the same id, wherever and whenever they are uploaded. Pure."""
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -10,9 +12,18 @@ from kernel import strict_json
 _ID_CHARS = 40
 
 
+# What the C encoder writes differs from the canonical form only in fractions and in the order of astral keys.
+_UNSURE = re.compile(r"\d\.\d|\d[eE][-+\d]|[\U00010000-\U0010ffff]")
+_sorted = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), check_circular=False
+).encode
+
+
 def row_digest(row: Mapping[str, Any]) -> str:
-    """Of one task row: key order and whitespace don't count, every value does."""
-    return sha256(strict_json.canonical(row)).hexdigest()
+    """SHA-256 of one task row's canonical JSON: key order and whitespace don't count, every value does."""
+    text = _sorted(row)
+    raw = strict_json.canonical(row) if _UNSURE.search(text) else text.encode()
+    return sha256(raw).hexdigest()
 
 
 def subset_id(benchmark_id: str, digests: Iterable[str]) -> str:

@@ -11,8 +11,12 @@ def benchmarks(principal: Principal | None) -> QuerySet[Benchmark]:
 
 
 def subsets(principal: Principal | None) -> QuerySet[Subset]:
+    """Uploads under way are seen by their owner only."""
+    whole = ~Q(state="staging")
+    if principal is not None:
+        whole |= Q(benchmark__owner=principal.account)
     return Subset.objects.filter(
-        _seen(principal, "benchmark__"), deleted_at=None, benchmark__deleted_at=None
+        whole, _seen(principal, "benchmark__"), deleted_at=None, benchmark__deleted_at=None
     ).select_related("benchmark")
 
 

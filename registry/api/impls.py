@@ -93,10 +93,15 @@ def code(request: HttpRequest, impl_id: str) -> HttpResponse:
     return HttpResponse(found.code, content_type="text/plain; charset=utf-8", headers=headers)
 
 
-router.add_api_operation("/registry/impls/{impl_id}", ["GET"], impl, auth=allows_public("registry:read"), response=Any)
-router.add_api_operation(
-    "/registry/impls/{impl_id}/code", ["GET"], code, auth=allows_public("registry:read"), response=Any
-)
+for _path, _view in (("/registry/impls/{impl_id}", impl), ("/registry/impls/{impl_id}/code", code)):
+    router.add_api_operation(
+        _path,
+        ["GET"],
+        _view,
+        auth=allows_public("registry:read"),
+        response=Any,
+        operation_id=f"registry_{_view.__name__}",
+    )
 
 
 def _object(request: HttpRequest, found: ImplRegistration, whole: bool = False) -> dict[str, Any]:

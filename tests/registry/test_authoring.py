@@ -294,6 +294,15 @@ def test_it_uses_no_subset_whose_upload_is_unfinished(author, make_rows, scorer)
     assert not Subset.objects.exists()
 
 
+def test_it_shows_an_unfinished_upload_to_its_owner_only(author, stranger, make_rows):
+    mark = author.benchmark()
+    staged = author.subset(mark["id"], tasks=make_rows(2), staged=True)
+    Benchmark.objects.update(visibility="public")
+    assert author.client.get(f"registry/subsets/{staged['id']}").json["state"] == "staging"
+    assert stranger.client.get(f"registry/subsets/{staged['id']}").status == 404
+    assert stranger.client.get(f"registry/benchmarks/{mark['id']}").json["subsets"] == []
+
+
 def test_it_finishes_no_upload_without_tasks(author):
     staged = author.subset(author.benchmark()["id"], tasks=[], staged=True)
     refused = author.client.post(f"subsets/{staged['id']}/tasks", {"complete": True})

@@ -86,3 +86,10 @@ def test_it_answers_the_same_number_of_queries_for_many(author, django_assert_ma
         author.client.get("registry/benchmarks?expand=subsets")
     with django_assert_max_num_queries(5):
         author.client.get(f"impls?subset={sub['id']}")
+
+
+def test_the_openapi_document_names_each_operation_once(api, db):
+    document = api(None).get("openapi.json").json
+    names = [one["operationId"] for path in document["paths"].values() for one in path.values()]
+    assert len(names) == len(set(names))
+    assert "/v1/registry/impls/{impl_id}/code" in document["paths"]

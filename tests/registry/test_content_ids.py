@@ -1,10 +1,12 @@
 """Ids made of content."""
 
 import json
+from hashlib import sha256
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernel import strict_json
 from registry.content_ids import impl_id, row_digest, subset_id
 
 ROW = st.dictionaries(
@@ -13,6 +15,14 @@ ROW = st.dictionaries(
     max_size=5,
 ).filter(lambda row: not any("\ud800" <= sign <= "\udfff" for sign in json.dumps(row, ensure_ascii=False)))
 HOSTS = st.lists(st.sampled_from(["a.example", "b.example", "c.example"]), max_size=4)
+
+
+NESTED = st.recursive(ROW, lambda inner: st.dictionaries(st.text("a\uffee\U0001f600", max_size=2), inner, max_size=3))
+
+
+@given(ROW | NESTED)
+def test_it_digests_the_canonical_form(row):
+    assert row_digest(row) == sha256(strict_json.canonical(row)).hexdigest()
 
 
 @given(ROW)
