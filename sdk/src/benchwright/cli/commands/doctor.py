@@ -62,7 +62,7 @@ def examine(state: State) -> Iterator[Finding]:
     health = yield from _server(client)
     if health is None:
         return
-    yield from _clock(health)
+    yield from clock(health)
     yield from _account(client)
 
 
@@ -93,7 +93,8 @@ def _version(answer: Any) -> str:
     return f", version {version}" if version else ""
 
 
-def _clock(answer: Any) -> Iterator[Finding]:
+def clock(answer: Any) -> Iterator[Finding]:
+    """A finding about this machine's clock, from an answer's Date header."""
     stamp = answer.headers.get("date")
     if not stamp:
         return

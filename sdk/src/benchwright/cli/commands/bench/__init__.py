@@ -9,6 +9,8 @@ COMMANDS = {
     "range": ("bench.benchmark:show_range", "Runs that cover a range of tasks."),
     "delete": ("bench.benchmark:delete", "Delete a benchmark."),
     "subset": ("bench.subset:group", "Subsets: create, append, show, delete."),
+    "recipe": ("bench.built:recipe", "A built benchmark's recipe: show, set."),
+    "samples": ("bench.built:samples", "A built benchmark's samples: show, set."),
     "impl": ("bench.impl:group", "Scorers: create, ls, show, code, delete."),
 }
 
