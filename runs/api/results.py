@@ -40,7 +40,7 @@ def tasks(request: HttpRequest, run_id: str) -> dict[str, Any]:
     found = paging.page(rows, query, scope=(account, "tasks", run.id), columns=SORTS)
     return {
         "object": "list",
-        "summary": queries.summary(run),
+        "summary": queries.recent_summary(run),
         "data": [objects.task_row(row) for row in found.rows],
         "next_page_token": found.next_page_token,
     }

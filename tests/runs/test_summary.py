@@ -138,3 +138,21 @@ def test_j17_only_the_same_question_asked_the_same_way_completes(alice: User, ot
 def test_nobody_completes_somebody_elses_run(alice: User, bob: User) -> None:
     parent = launched.ended(alice, ["passed", "errored"], visibility="public")
     assert not launched.launch(bob, replay={"from_run": str(parent.id), "only_errored": True}).completes
+
+
+@pytest.mark.django_db
+def test_a_summary_that_takes_long_is_reused_while_the_run_goes_on(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = launched.launch(alice)
+    launched.end_cells(run, {0: "passed"})
+    assert queries.recent_summary(run)["passed"] == 1
+    launched.end_cells(run, {1: "passed"})
+    assert queries.recent_summary(run)["passed"] == 2, "a quick one is always fresh"
+    monkeypatch.setattr(queries, "_QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(queries, "_REUSED_FOR", 1e6)
+    queries.recent_summary(run)
+    launched.end_cells(run, {2: "passed"})
+    assert queries.recent_summary(run)["passed"] == 2
+    launched.finish(run)
+    assert queries.recent_summary(run)["passed"] == 3, "the end is exact"
