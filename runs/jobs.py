@@ -33,7 +33,8 @@ def _stop(**_: object) -> None:
 def advance(run_id: str) -> None:
     """Carry this run forward as far as this worker can."""
     with _turn:
-        if run_id in _busy:  # one engine a run and process: the sweeper rings while shards wait, other processes join
+        # One engine a run and process (the sweeper rings while shards wait, other processes join); a halt ends it.
+        if run_id in _busy and not pipeline.halt_is_due(run_id):
             return
         _busy.add(run_id)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"

@@ -30,6 +30,11 @@ def advance(run_id: UUID | str, owner: str, bell: Bell, stopping: threading.Even
     bell.ring(str(run_id))
 
 
+def halt_is_due(run_id: UUID | str) -> bool:
+    """Whether somebody asked for a halt that has not happened yet."""
+    return Run.objects.filter(id=run_id, status__in=states.ACTIVE, halt_requested__isnull=False).exists()
+
+
 def _step(run_id: UUID | str, owner: str, bell: Bell, stopping: threading.Event) -> bool:
     """One phase further. False where there is nothing (more) for this worker to do."""
     run = Run.objects.select_related("impl", "subset").filter(id=run_id, status__in=states.ACTIVE).first()
