@@ -233,7 +233,7 @@ async def test_e07_nothing_is_left_when_the_last_reader_has_gone(alice: User) ->
 
 @in_loop
 async def test_a_slow_reader_delays_nobody_and_misses_nothing(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.stream.KEPT", 50)
+    monkeypatch.setattr("runs.feeds.KEPT", 50)
     run, hub = await a_run(alice), Hub()
 
     async def read(pause: float) -> list[int]:
