@@ -39,7 +39,7 @@ class Line:
         return self.reply(body, headers={"Content-Type": "text/event-stream"}, cut=cut)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(length=st.integers(2, 12), cuts=st.lists(st.integers(0, 900), max_size=8))
 def test_e01_cuts_anywhere_leave_no_gap_and_no_repeat(
     length: int, cuts: list[int], twin: Any, reply: Any, bw: Benchwright

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from benchwright import _http
 from benchwright.cli import main as cli
 
 TOKEN = "bw_live_pat_" + "a" * 38
@@ -30,6 +31,7 @@ def environment(twin: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BW_PAT", TOKEN)
     monkeypatch.setenv("BW_BASE_URL", twin.url)
     monkeypatch.chdir(home)
+    monkeypatch.setattr(_http, "backoff", lambda tried: 0.0)  # pauses are tested where they are made
 
 
 @pytest.fixture

@@ -171,13 +171,13 @@ def test_a_refused_launch_is_a_usage_error_and_debug_shows_the_document(twin: An
 @pytest.mark.parametrize(
     ("status", "code"), [(401, "unauthenticated"), (403, "insufficient_scope"), (503, "unavailable")]
 )
-def test_not_let_in_or_not_reached_is_5(status: int, code: str, twin: Any, refusal: Any, process: Any) -> None:
+def test_not_let_in_or_not_reached_is_5(status: int, code: str, twin: Any, refusal: Any, call: Any) -> None:
     twin.on("POST", "/runs", refusal(status, code))
-    assert process(*PINNED).code == 5
+    assert call(*PINNED).code == 5
 
 
-def test_no_server_and_no_token_are_5(process: Any) -> None:
-    assert process("me", BW_BASE_URL="http://127.0.0.1:9").code == 5
+def test_no_server_and_no_token_are_5(call: Any, process: Any) -> None:
+    assert call("me", "--base-url", "http://127.0.0.1:9").code == 5
     assert process("me", BW_PAT="").code == 5
 
 
