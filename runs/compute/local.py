@@ -10,9 +10,10 @@ import tempfile
 
 from django.conf import settings
 
-from runs.compute import bubblewrap, runtime, seccomp, selftest, watching
+from runs.compute import runtime, selftest, watching
 from runs.compute.base import ROLE_NAMES, ComputeFault, Message, RolesSpec, SelfTest
 from runs.compute.role import RoleProcess
+from runs.compute.walls import bubblewrap, cgroups, seccomp
 
 
 class LocalCompute:
@@ -48,9 +49,14 @@ class LocalCompute:
         return await self._open(LocalRoles, spec)
 
     async def _open(self, kind: "type[LocalRoles]", spec: RolesSpec) -> "LocalRoles":
-        roles = kind(spec, await asyncio.to_thread(runtime.ensure))
+        roles = kind(spec, await asyncio.to_thread(_made))
         await roles.start()
         return roles
+
+
+def _made() -> runtime.Runtime:
+    cgroups.sweep()
+    return runtime.ensure()
 
 
 class LocalRoles:
@@ -87,7 +93,7 @@ class LocalRoles:
         """Start all three at once; all or none."""
         try:
             for name in ROLE_NAMES:
-                self.roles[name] = RoleProcess(name, self._launch, sandboxed=self.sandboxed)
+                self.roles[name] = RoleProcess(name, self._launch, self._fence())
             results = await asyncio.gather(*map(self._load, ROLE_NAMES), return_exceptions=True)
             faults = [result for result in results if isinstance(result, BaseException)]
             if faults:
@@ -102,7 +108,7 @@ class LocalRoles:
         on_messages, on_death = old.on_messages, old.on_death
         old.on_messages = old.on_death = None
         await old.closed()
-        fresh = self.roles[name] = RoleProcess(name, self._launch, sandboxed=self.sandboxed)
+        fresh = self.roles[name] = RoleProcess(name, self._launch, self._fence())
         await self._load(name)
         fresh.on_messages, fresh.on_death = on_messages, on_death
 
@@ -117,6 +123,9 @@ class LocalRoles:
         for end in ends:
             if isinstance(end, BaseException):
                 raise end
+
+    def _fence(self) -> cgroups.Fence | None:
+        return cgroups.Fence(self.spec.memory_mb << 20, self.spec.pids)
 
     def _launch(self, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
         filter_fd = seccomp.open_program()
@@ -167,6 +176,9 @@ class UnsafeRoles(LocalRoles):
     async def close(self) -> None:
         await super().close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _fence(self) -> cgroups.Fence | None:
+        return None
 
     def _launch(self, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
         environment = bubblewrap.ENVIRONMENT | {"HOME": self.folder, "TMPDIR": self.folder}

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from runs.compute import messages as wire
 from runs.compute.base import ComputeFault, Death, Message, RoleDead, RolesSpec, ScorerFault
 from runs.compute.captured import Captured
+from runs.compute.walls.cgroups import Fence
+from runs.compute.watching import tree
 
 READ = 1 << 18
 GRACE = 0.05  # seconds between the end of the channel and the end of the process, so that its status can be told
@@ -23,11 +25,15 @@ class RoleProcess:
     """A Role over a socket pair. Made and used inside one running event loop."""
 
     def __init__(
-        self, name: str, start: Callable[[int, int, int], "subprocess.Popen[bytes]"], *, sandboxed: bool = True
+        self, name: str, start: Callable[[int, int, int], "subprocess.Popen[bytes]"], fence: Fence | None
     ) -> None:
-        """``start(channel_fd, stdout_fd, stderr_fd)`` starts the process; the descriptors are the child's."""
+        """``start(channel_fd, stdout_fd, stderr_fd)`` starts the process; the descriptors are the child's.
+
+        ``fence``: its control groups; None for a plain process without walls.
+        """
         self.name = name
-        self.sandboxed = sandboxed
+        self.fence = fence
+        self.sandboxed = fence is not None
         self.loop = asyncio.get_running_loop()
         self.nonce = secrets.token_hex(16)
         self.listener: socket.socket | None = None
@@ -77,6 +83,8 @@ class RoleProcess:
 
     async def load(self, spec: RolesSpec, start: Message) -> None:
         """Send the start message and wait until the code is loaded. Raises ScorerFault or ComputeFault."""
+        if self.fence:
+            self.fence.hold(self.process.pid)  # it waits for the start message, so no user code has run yet
         self.send([{**start, "nonce": self.nonce, "role": self.name, "code": spec.code}])
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -149,8 +157,10 @@ class RoleProcess:
         if not self.sandboxed:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-        if self.init_fd < 0:
-            self.process.kill()
+        if self.init_fd < 0:  # still starting: nothing ties its parts together yet
+            for pid in tree(self.process.pid):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
             return
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.init_fd, signal.SIGKILL)
@@ -168,6 +178,8 @@ class RoleProcess:
             await asyncio.gather(self.stdout.ended, self.stderr.ended)
         if self.listener:
             self.listener.close()
+        if self.fence:
+            self.fence.remove()
 
     # --- Frames -------------------------------------------------------------------------------------------------
 
@@ -265,6 +277,8 @@ class RoleProcess:
             os.close(self.init_fd)
         if self._reason is None:
             self._read_rest()
+        if self._reason is None and self.fence and self.fence.killed():
+            self._reason = ("memory", "ended by the kernel for its memory")
         self._close_channel()
         self.stderr.drain()
         reason, detail = self._reason or ("exited", _how(status))

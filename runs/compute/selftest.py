@@ -14,8 +14,9 @@ from typing import Any
 
 from django.conf import settings
 
-from runs.compute import bubblewrap, runtime, seccomp
+from runs.compute import runtime
 from runs.compute.base import Check, ComputeFault, Message, RolesSpec, ScorerFault, SelfTest
+from runs.compute.walls import bubblewrap, seccomp
 from runs.compute.watching import tree
 
 CODE = """
@@ -67,7 +68,7 @@ async def run(open_roles: Any) -> SelfTest:
     try:
         roles = await open_roles(spec)
     except (ComputeFault, ScorerFault, OSError) as error:
-        return SelfTest(False, [Check("start", False, str(error))])
+        return SelfTest(False, [Check("start", False, f"{error}{_hint(str(error))}")])
     try:
         with _bait() as given:
             checks = [_users(roles), *await asyncio.wait_for(_ask(roles, {**given, "tmp_mb": spec.tmp_mb}), SECONDS)]
@@ -76,6 +77,17 @@ async def run(open_roles: Any) -> SelfTest:
     finally:
         await roles.close()
     return SelfTest(all(check.ok for check in checks), checks)
+
+
+def _hint(said: str) -> str:
+    """What most often keeps bubblewrap from starting."""
+    if "bwrap: " not in said:
+        return ""
+    return (
+        " Unprivileged user namespaces may be switched off here: see the sysctls user.max_user_namespaces, "
+        "kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, and a container's "
+        "seccomp profile."
+    )
 
 
 @contextmanager

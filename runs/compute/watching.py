@@ -4,17 +4,21 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runs.compute.base import RolesSpec
-from runs.compute.role import RoleProcess
+
+if TYPE_CHECKING:
+    from runs.compute.role import RoleProcess
 
 TICK = 0.05  # seconds
 WHOLE_TREE = 8  # ticks between looks for new processes
 FILES = 100_000  # files and folders a sandbox may have at once
+SHARED_MEMORY = 16 << 20  # bytes of /dev/shm
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-async def watch(living: Callable[[], Iterable[RoleProcess]], spec: RolesSpec) -> None:
+async def watch(living: "Callable[[], Iterable[RoleProcess]]", spec: RolesSpec) -> None:
     """Until cancelled."""
     trees: dict[int, list[int]] = {}
     tick = 0
@@ -28,11 +32,11 @@ async def watch(living: Callable[[], Iterable[RoleProcess]], spec: RolesSpec) ->
         await asyncio.sleep(TICK)
 
 
-def look(role: RoleProcess, pids: list[int], spec: RolesSpec) -> None:
+def look(role: "RoleProcess", pids: list[int], spec: RolesSpec) -> None:
     """Kill the role when it is over a cap."""
     if role.dead:
         return
-    in_files, files = _folders(pids)
+    in_files, files = _folders(pids, max(spec.tmp_mb << 20, SHARED_MEMORY))
     cap = spec.memory_mb << 20
     if in_files + sum(map(_resident, pids)) > cap and in_files + sum(map(_proportional, pids)) > cap:
         role.kill("memory", f"more than {spec.memory_mb} MB in use")
@@ -61,7 +65,7 @@ def _resident(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             _, resident, shared = file.read().split()[:3]
-    except OSError:
+    except (OSError, ValueError):  # gone, or going
         return 0
     return (int(resident) - int(shared)) * PAGE
 
@@ -71,12 +75,12 @@ def _proportional(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
             told = {line.split()[0]: int(line.split()[1]) for line in file if line.startswith((b"Pss:", b"Pss_File:"))}
-    except OSError:
+    except (OSError, ValueError):
         return _resident(pid)
     return (told.get(b"Pss:", 0) - told.get(b"Pss_File:", 0)) << 10
 
 
-def _folders(pids: list[int]) -> tuple[int, int]:
+def _folders(pids: list[int], largest: int) -> tuple[int, int]:
     """Bytes and files in the sandbox's memory-backed folders (bubblewrap is first, the runner second)."""
     used = files = 0
     if len(pids) < 2:
@@ -86,6 +90,8 @@ def _folders(pids: list[int]) -> tuple[int, int]:
             told = os.statvfs(f"/proc/{pids[1]}/root/{folder}")
         except OSError:
             continue
+        if told.f_blocks * told.f_frsize > largest + PAGE:
+            continue  # bubblewrap has not changed the root yet: this is the host's
         used += (told.f_blocks - told.f_bfree) * told.f_frsize
         files += told.f_files - told.f_ffree
     return used, files

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from runs.compute import seccomp
+from runs.compute.walls import seccomp
 
 ALLOW, EPERM, ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
 MACHINES = {"x86_64": 0, "aarch64": 1}

@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from runs.compute import runtime, seccomp, selftest
+from runs.compute import runtime, selftest
 from runs.compute.base import ComputeFault, RolesSpec
 from runs.compute.local import LocalCompute
+from runs.compute.walls import cgroups, seccomp
 from runs.compute.watching import tree
 from tests.sandbox.conftest import GOOD, Open, Opener, task
 
@@ -382,6 +383,8 @@ import django
 django.setup()
 from runs.compute.base import RolesSpec
 from runs.compute.local import LocalCompute, selftest
+from runs.compute.walls import cgroups, seccomp
+from runs.compute.walls import cgroups, seccomp
 from runs.compute.watching import tree
 
 CODE = '''
@@ -444,3 +447,32 @@ def mount_spaces(pids: Iterable[int]) -> set[str]:
         except OSError:
             continue
     return found
+
+
+def groups_left() -> list[Path]:
+    homes = {home for controller in ("memory", "pids") for home in cgroups._homes(controller)}
+    return [group for home in homes for group in home.glob(cgroups.PREFIX + "*")]
+
+
+async def test_i02_the_kernel_stops_what_is_quicker_than_the_watcher(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    roles = await opened(task(SOLVE), memory_mb=150)
+    if not roles.roles.solve.fence.groups:
+        pytest.skip("this user may make no control groups")
+    roles.roles.watch.cancel()
+    hog = "kept = []\nwhile True: kept.append(bytearray(b'x' * (8 << 20)))"
+    roles.roles.solve.send([{"op": "solve", "cell": 0, "attempt": 1, "index": 0, "input": hog, "key": "k"}])
+    death = await roles.death()
+    assert (death.reason, death.detail) == ("memory", "ended by the kernel for its memory")
+
+
+async def test_d05_no_control_group_is_left(opened: Opener) -> None:
+    roles = await opened()
+    mine = {group for role in roles.roles.roles.values() for group in role.fence.groups}
+    assert mine <= set(groups_left())
+    await roles.roles.close()
+    assert not mine & set(groups_left())
+    fence = cgroups.Fence(1 << 28, 10)  # as if its worker had been killed
+    cgroups.sweep()
+    assert not fence.groups & set(groups_left())

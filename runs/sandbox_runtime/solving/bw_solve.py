@@ -147,6 +147,8 @@ class Threads(Answers):
             return self.raised(message, asyncio.CancelledError("cancelled before it began"), began, log)
         try:
             output = self.task.solve(message["index"], message["input"])
+            if inspect.iscoroutine(output):  # an async solve under a plain decorator
+                output = asyncio.run(output)
         except BaseException as error:
             return self.raised(message, error, began, log)
         return self.solved(message, output, began, log)

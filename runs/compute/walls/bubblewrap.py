@@ -7,6 +7,7 @@ from pathlib import Path
 
 from runs.compute.base import ComputeFault, RolesSpec
 from runs.compute.runtime import Runtime
+from runs.compute.watching import SHARED_MEMORY
 
 # Users that belong to nobody: a new one per sandbox, so that two sandboxes share no per-user kernel state.
 FIRST_UID, UIDS = 1_879_048_192, 1 << 20
@@ -44,7 +45,7 @@ def _mounts(root: Path, lib: Path, tmp_mb: int) -> list[str]:
     size = str(tmp_mb << 20)
     return [
         *("--ro-bind", str(root), "/", "--ro-bind", str(lib), "/bw/lib", "--proc", "/proc"),
-        *("--dev", "/dev", "--size", str(16 << 20), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),  # noqa: S108
+        *("--dev", "/dev", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),  # noqa: S108
         *("--size", size, "--perms", "1777", "--tmpfs", "/tmp", "--size", size, "--tmpfs", "/rows"),  # noqa: S108
     ]
 

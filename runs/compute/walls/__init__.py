@@ -1,0 +1,1 @@
+"""What stands between a role and the rest of the machine."""
