@@ -1,6 +1,7 @@
 """The walls, tried from inside with the tools a hostile scorer has, and seen from outside."""
 
 import asyncio
+import hashlib
 import os
 import shutil
 import signal
@@ -336,41 +337,42 @@ def test_i16_the_runtime_has_a_hash_over_all_that_judges() -> None:
 
 
 async def test_j01_the_answer_is_never_in_the_solve_sandbox(opened: Opener) -> None:
-    """Looks for a canary in every file, environment, stack and the whole memory of the process that solves."""
-    solve = """
+    """Looks for the answer in every file and in the whole memory of the process that solves, knowing only its hash."""
+    secret = "zq7-canary-" + os.urandom(8).hex()
+    solve = f"""
+        def holds(self, data):
+            at = data.find(b"zq7-canary-")
+            while at >= 0:
+                if hashlib.sha256(data[at : at + 27]).hexdigest() == {hashlib.sha256(secret.encode()).hexdigest()!r}:
+                    return True
+                at = data.find(b"zq7-canary-", at + 1)
+            return False
+
         def solve(self, index, input):
-            canary = ("an" + "swer-canary-") + "4711"
             found = []
             for folder, _, names in os.walk("/"):
                 if folder.startswith(("/proc", "/sys", "/usr", "/bw", "/lib", "/dev")):
                     continue
-                for name in names:
-                    if canary in open(os.path.join(folder, name), errors="replace").read():
-                        found.append(name)
-            needle = canary.encode()
-            mine = id(needle)
+                found += [name for name in names if self.holds(open(os.path.join(folder, name), "rb").read())]
             with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb") as memory:
                 for line in maps:
                     span, rights = line.split()[:2]
-                    if "r" not in rights or "[v" in line:
-                        continue
                     start, end = (int(each, 16) for each in span.split("-"))
-                    if end - start > 1 << 28:
+                    if "r" not in rights or "[v" in line or end - start > 1 << 28:
                         continue
                     memory.seek(start)
                     try:
-                        data = memory.read(end - start)
+                        found += ["memory"] * self.holds(memory.read(end - start))
                     except OSError:
                         continue
-                    found += ["memory"] * data.count(b"the-rest-of-" + needle)
             return found
     """
-    roles = await opened(task(solve, GOOD_EXTRACT))
-    secret = "the-rest-of-answer-canary-4711"
+    roles = await opened(task(solve, GOOD_EXTRACT, head="import hashlib"))
     items = await roles.extract({"task_id": "a", "input": "q", "expected": secret})
     assert items[0]["expected"] == secret
     assert (await roles.score((secret, secret)))[0]["op"] == "unscored"  # no score method: only to have it sent there
     assert (await roles.solve(items[0]["input"]))[0]["output"] == []
+    assert "memory" in (await roles.solve(secret))[0]["output"]  # the search would have found it
 
 
 GOOD_EXTRACT = "def extract(self, path, index):\n    return json.loads(open(path).readlines()[index])"
