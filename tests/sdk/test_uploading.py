@@ -108,3 +108,19 @@ def test_a_row_that_is_not_json_is_named(registry: Any, bw: Benchwright) -> None
     bad[3]["input"] = float("nan")
     with pytest.raises(ValueError, match="Row 3"):
         bw.benchmarks.subsets.create(benchmark="bm_1", slug="s", tasks=bad)
+
+
+def test_an_upload_that_was_cut_off_goes_on_under_its_key(
+    registry: Any, reply: Any, refusal: Any, bw: Benchwright
+) -> None:
+    down, done = refusal(503, "unavailable"), reply({"id": "sub_hash"})
+    registry.on("POST", "/subsets/sub_up/tasks", *[down] * 4, done)
+    with pytest.raises(errors.ServerError):
+        bw.benchmarks.subsets.create(benchmark="bm_1", slug="s", tasks=rows(1500), idempotency_key="k")
+    assert "DELETE /subsets/sub_up" not in registry.paths()
+    made = bw.benchmarks.subsets.create(benchmark="bm_1", slug="s", tasks=rows(1500), idempotency_key="k")
+    assert made.id == "sub_hash"
+    registry.on("POST", "/subsets/sub_up/tasks", down)
+    with pytest.raises(errors.ServerError):
+        bw.benchmarks.subsets.create(benchmark="bm_1", slug="s", tasks=rows(1500))
+    assert registry.paths()[-1] == "DELETE /subsets/sub_up"

@@ -7,7 +7,7 @@ from typing import Any
 from .._http import encoded, given, new_key, segment
 from .._objects import Object
 from .._uploading import Piece, in_pieces
-from ..errors import APIError, BenchwrightError
+from ..errors import APIError, BenchwrightError, RateLimitError, ServerError
 from .base import Resource
 
 Rows = Iterable[Mapping[str, Any]]
@@ -31,7 +31,8 @@ class Subsets(Resource):
         """A subset of ``tasks`` (``{"task_id", "input", "expected"}`` and what else the rows hold).
 
         Frozen at once unless ``rolling``. More than 1,000 rows, or 15 MB, go up in pieces; a refused piece removes
-        what went before it, and the error counts rows from the first of all.
+        what went before it, and the error counts rows from the first of all. After a failure of the server or the
+        line the same call with the same ``idempotency_key`` goes on where it was; mended rows need another key.
         """
         fields = given(slug=slug, name=name, description=description, grader=grader, answers=answers)
         fields["rolling"] = rolling
@@ -44,9 +45,12 @@ class Subsets(Resource):
         subset = self._send(path, fields if rolling else fields | {"staged": True}, first, key)
         try:
             return self._rest(subset["id"], pieces, key, staged=not rolling)
+        except (ServerError, RateLimitError):
+            if idempotency_key is None:  # nobody could take it up again
+                self._remove(subset["id"])
+            raise
         except (APIError, ValueError, TypeError):
-            with suppress(BenchwrightError):  # the first error is the one to tell
-                self.delete(subset["id"])
+            self._remove(subset["id"])
             raise
 
     def append_tasks(self, sub_id: str, tasks: Rows, idempotency_key: str | None = None) -> Object:
@@ -60,6 +64,10 @@ class Subsets(Resource):
 
     def delete(self, sub_id: str) -> Object | None:
         return self._delete(f"/subsets/{segment(sub_id)}")
+
+    def _remove(self, sub_id: str) -> None:
+        with suppress(BenchwrightError):  # the error that led here is the one to tell
+            self.delete(sub_id)
 
     def _rest(self, sub_id: str, pieces: Iterable[Piece], key: str, staged: bool) -> Object:
         path = f"/subsets/{segment(sub_id)}/tasks"
