@@ -74,6 +74,8 @@ class GatewayClient:
         """Hands a listening socket over. The caller keeps its own copy and may close it. LeaseRefused, GatewayLost."""
         message = {"op": "lease", "lease": lease, "run": str(run), "mac_key": mac_key}
         reply = await self._ask(message, listener)
+        if reply.get("code") == "internal_error":  # its database was away, for one: worth another try
+            raise GatewayLost(f"the gateway could not take the lease: {reply.get('detail')}")
         if not reply.get("ok"):
             raise LeaseRefused(reply.get("code", "internal_error"), reply.get("detail", ""))
 

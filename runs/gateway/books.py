@@ -46,6 +46,8 @@ class Books:
             book = self.open.get(run)
             if book is None:
                 book = self.open[run] = await self._make(run)
+            if book.revoked:
+                raise LeaseRefused("secret_revoked", "the secret that this run uses was deleted")
             book.leases += 1
             return book
 

@@ -16,7 +16,7 @@ from runs.gateway.answers import Refused, error_body, normalised
 from runs.gateway.http.inbound import Inbound, Request
 from runs.gateway.http.outbound import UpstreamError
 from runs.gateway.journal import FAILED, SETTLED, UNKNOWN, Call
-from runs.gateway.leases import MOST_CALLS, Attempt, Lease, RunBook
+from runs.gateway.leases import MOST_CALLS, RETRIED, Attempt, Lease, RunBook
 from runs.gateway.rules import Asked
 from runs.gateway.streams import Relay
 from runs.providers import metering, simulated
@@ -30,7 +30,6 @@ TRIES = int(env.number("BENCHWRIGHT_MODEL_TRIES", 6, least=1))
 RETRY_SECONDS = env.number("BENCHWRIGHT_MODEL_RETRY_SECONDS", 600, least=0)
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
-RETRIED = frozenset({408, 409, 425, 429})
 NO_RETRY = b"x-should-retry: false\r\n"  # we have retried already; the client need not
 SIMULATED_LATENCY = env.number("BENCHWRIGHT_SIMULATED_LATENCY_MS", 0, least=0) / 1000
 _random = random.Random()  # noqa: S311 (jitter)
@@ -54,7 +53,7 @@ class Failed(Exception):
 class Chat:
     """One chat completion asked by a client."""
 
-    __slots__ = ("asked", "attempt", "book", "call", "conn", "gate", "keep", "lease", "relay", "waited")
+    __slots__ = ("asked", "attempt", "book", "call", "conn", "gate", "keep", "lease", "relay", "rested", "waited")
 
     def __init__(self, gate: "Gateway", lease: Lease, conn: Inbound, request: Request) -> None:
         self.gate = gate
@@ -66,7 +65,8 @@ class Chat:
         self.asked: Asked = rules.prepare(request.body, self.book.model, self.book.provider, self.book.params)
         self.call: Call | None = None
         self.relay: Relay | None = None
-        self.waited = 0.0
+        self.waited = 0.0  # seconds for slots and back-off
+        self.rested = 0.0  # of them back-off
 
     async def run(self) -> None:
         """Answers the client. Never raises but CancelledError."""
@@ -165,6 +165,7 @@ class Chat:
                 call.error_class or "provider_error",
                 call.error_message or "the call failed",
             )
+        self.attempt.cost_reused += call.cost or 0
         if call.streamed:
             Relay(self.conn, self.book.redactor, self.asked.show_usage).replay(call.response, self.keep)
             return
@@ -210,8 +211,9 @@ class Chat:
         wait = bad.retry_after
         if wait is None:
             wait = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (call.tries - 1)) * _random.uniform(0.5, 1.0)
-        if self.waited + wait > RETRY_SECONDS:
+        if self.rested + wait > RETRY_SECONDS:
             return False
+        self.rested += wait
         self.lease.control.push(
             {
                 "op": "retry",
@@ -296,6 +298,8 @@ class Chat:
 
     def _answered(self, call: Call, status: int, headers: dict[bytes, bytes], raw: bytes) -> None:
         raw = self.book.redactor.clean(raw)
+        if self.book.redactor.found == 1:
+            log.warning("run %s: the provider sent the key back; it was taken out", self.book.run)
         call.http_status = status
         if headers.get(b"content-encoding", b"identity").lower() != b"identity":
             message = "the provider packed its answer, though we had asked it not to"

@@ -15,6 +15,7 @@ from runs.gateway.pace import Pace
 from runs.providers.data import Provider
 
 MOST_CALLS = 5000  # of one attempt; more is a scorer that runs wild
+RETRIED = frozenset({408, 409, 425, 429})  # what a provider may answer otherwise a little later
 LEAST_AT_ONCE = 64  # calls that a lease may have open, whatever the run's concurrency
 MOST_KEYS = 200_000
 
@@ -50,6 +51,7 @@ class Attempt:
     __slots__ = (
         "calls",
         "closed",
+        "cost_reused",
         "counts",
         "key",
         "known",
@@ -74,6 +76,7 @@ class Attempt:
         self.waits = Waits()
         self.closed = False
         self.reused = 0
+        self.cost_reused = 0  # micro-cents
         self.trouble: str | None = None  # the error class of what failed here without a call to show for it
 
 
@@ -92,6 +95,7 @@ class RunBook:
     pool: Pool | None  # None for simulated
     at_once: int  # calls that one lease may have open
     fresh: bool  # no call of this run was in the database when its first lease came
+    revoked: bool = False
     leases: int = 0
     seen: set[int] = field(default_factory=set)
     # Calls that an attempt may still need: in flight, or not in the database yet.
@@ -171,11 +175,19 @@ class Lease:
 
 
 def facts(
-    calls: list[Call], *, known: bool, reused: int = 0, waited_ms: int = 0, trouble: str | None = None
+    calls: list[Call],
+    *,
+    known: bool,
+    reused: int = 0,
+    cost_reused: int = 0,
+    waited_ms: int = 0,
+    trouble: str | None = None,
 ) -> dict[str, Any]:
     """The account of one attempt's calls, as the control protocol tells it.
 
-    ``cost`` counts reused calls in full: it is what the attempt's answers are worth, whoever asked first.
+    ``cost`` counts reused calls in full: it is what the attempt's answers are worth, whoever asked first;
+    ``cost_reused`` is the part of it that an earlier attempt has paid. ``final``: the provider will say the same to
+    the same request, so another attempt is no use.
     """
     ended = [call for call in calls if call.ended()]
     tokens_in = tokens_out = model_ms = settled = unpriced = priced = cost = 0
@@ -209,7 +221,13 @@ def facts(
         "served": last.served if last else None,
         "upstream": last.upstream if last else None,
         "reused": reused,
+        "cost_reused": cost_reused,
+        "final": bad is not None and trouble is None and _final(bad.http_status),
     }
+
+
+def _final(status: int | None) -> bool:
+    return status is not None and 400 <= status < 500 and status not in RETRIED
 
 
 def _unresolved(calls: list[Call]) -> Call | None:

@@ -47,6 +47,8 @@ class Gateway:
 
     def _stored(self, call: Call) -> None:
         book = self.books.open.get(call.run)
+        if call.finished is None:
+            call.request = call.response = b""  # nobody waits for them here; a later attempt reads them from the table
         if book is not None:
             book.forget(call)
             self.books.tidy(book)
@@ -113,9 +115,7 @@ class Gateway:
         for attempt in lease.attempts.values():
             for task in attempt.open:
                 task.cancel()
-        # A later lease must not find the opened secret in memory.
-        if self.books.open.get(lease.book.run) is lease.book:
-            del self.books.open[lease.book.run]
+        lease.book.revoked = True  # a later lease must not use the opened secret
 
     # -- requests --------------------------------------------------------------------------------------------------
     def serve(self, lease: Lease, conn: Inbound, request: Request) -> None:
@@ -155,6 +155,12 @@ class Gateway:
                 attempt.loading = None
                 raise
             attempt.known = {(call.hash, call.occurrence): call for call in found}
+            for key, call in book.cells.get(attempt.ordinal, {}).items():
+                if call.finished is None:  # it keeps its answer for us, also once the table has it
+                    call.finished = self.loop.create_future()
+                    if call.ended():
+                        call.finished.set_result(None)
+                attempt.known.setdefault(key, call)
             attempt.loading.set_result(None)
         else:
             await attempt.loading
@@ -258,6 +264,7 @@ def _facts_of(attempt: Attempt) -> dict[str, Any]:
         attempt.calls,
         known=True,
         reused=attempt.reused,
+        cost_reused=attempt.cost_reused,
         waited_ms=attempt.waits.ms(),
         trouble=attempt.trouble,
     )

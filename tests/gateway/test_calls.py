@@ -59,6 +59,7 @@ async def test_it_hands_on_the_error_when_tries_are_used_up(bench: Bench, provid
     assert answer.headers["x-should-retry"] == "false"
     facts = await bench.facts()
     assert (facts["unresolved"], facts["error_class"], facts["cost"]) == (True, "rate_limited", 0)
+    assert not facts["final"]
     (row,) = await bench.rows(1)
     assert (row.status, row.error_class, row.tries) == ("failed", "rate_limited", 4)
 
@@ -70,6 +71,7 @@ async def test_it_does_not_repeat_a_request_that_is_wrong(bench: Bench, provider
     facts = await bench.facts()
     assert facts["error_class"] == "provider_error"
     assert "the twin says 400" in facts["error_message"]
+    assert facts["final"]
 
 
 async def test_it_streams_and_hides_the_usage_that_nobody_asked_for(bench: Bench, provider: OpenAITwin) -> None:

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from runs.gateway.journal import SENT, SETTLED, UNKNOWN, Call, Journal, JournalBusy, read_file
+from runs.models import ModelCall
 from tests.gateway.conftest import Bench, GatewayProcess, arrived, connect
 from tests.twins.openai_twin import Fault, OpenAITwin
 
@@ -82,6 +83,26 @@ async def test_d02_a_dead_workers_calls_are_not_made_again(bench: Bench, provide
     facts = await second.facts(attempt=2)
     assert (facts["calls"], facts["failed"], facts["reused"]) == (1, 0, 1)
     assert len(await second.rows(1)) == 1
+    await second.client.close()
+
+
+async def test_d02_a_later_call_of_a_dead_worker_is_found_too(bench: Bench, provider: OpenAITwin) -> None:
+    """The next attempt has begun before the dead worker's second call is answered and stored."""
+    provider.script(Fault(text="one"), Fault(text="two", delay=1))
+    await bench.chat("first")
+    call = asyncio.create_task(bench.chat("second"))
+    await arrived(provider, 2)
+    await bench.client.close()
+    with pytest.raises(httpx.HTTPError):
+        await call
+    second = await connect(bench.gateway, bench.run)
+    await second.open()
+    assert "one" in (await second.chat("first", attempt=2)).text
+    await second.rows(2)
+    await asyncio.sleep(0.3)
+    assert "two" in (await second.chat("second", attempt=2)).text
+    assert len(provider.requests) == 2
+    assert (await second.facts(attempt=2))["reused"] == 2
     await second.client.close()
 
 
@@ -217,3 +238,29 @@ def test_it_knows_sent_as_the_only_open_state() -> None:
     call = _call()
     call.status = SENT
     assert not call.ended()
+
+
+async def test_it_tells_of_calls_that_a_lost_lease_left_under_way(bench: Bench, provider: OpenAITwin) -> None:
+    provider.script(Fault(delay=3))
+    call = asyncio.create_task(bench.chat("2+2?"))
+    await arrived(provider)
+    await bench.client.close()
+    second = await connect(bench.gateway, bench.run)
+    await second.open()
+    facts = await second.facts()
+    assert (facts["known"], facts["unresolved"], facts["error_class"]) == (True, True, "provider_error")
+    with pytest.raises(httpx.HTTPError):
+        await call
+    await second.client.close()
+
+
+async def test_it_stores_the_journal_before_a_lease_closes(bench: Bench, provider: OpenAITwin) -> None:
+    provider.script(Fault(), Fault(delay=5))
+    await bench.chat("one")
+    call = asyncio.create_task(bench.chat("two", cell=1))
+    await arrived(provider, 2)
+    await bench.client.close_lease(bench.lease)
+    with contextlib.suppress(httpx.HTTPError):
+        await call
+    found = [row.status async for row in ModelCall.objects.filter(run=bench.run).order_by("ordinal")]
+    assert found == ["settled", "unknown"]
