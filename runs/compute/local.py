@@ -125,7 +125,7 @@ class LocalRoles:
                 raise end
 
     def _fence(self) -> cgroups.Fence | None:
-        return cgroups.Fence(self.spec.memory_mb << 20, self.spec.pids)
+        return cgroups.Fence(self.spec.memory_mb << 20, _tasks(self.spec))
 
     def _launch(self, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
         filter_fd = seccomp.open_program()
@@ -199,6 +199,11 @@ class UnsafeRoles(LocalRoles):
         return super()._start_message() | here | {"rows_folder": self.folder, "sandboxed": False, "scratch": []}
 
 
+def _tasks(spec: RolesSpec) -> int:
+    """The kernel counts threads as processes; a solve at once is a thread of our own."""
+    return spec.pids + spec.concurrency
+
+
 def limits(spec: RolesSpec) -> dict[str, int]:
     """Caps that each process of a role sets on itself before any user code. Bytes and counts.
 
@@ -208,7 +213,7 @@ def limits(spec: RolesSpec) -> dict[str, int]:
         "RLIMIT_CORE": 0,
         "RLIMIT_FSIZE": spec.tmp_mb << 20,
         "RLIMIT_NOFILE": max(1024, 4 * spec.concurrency + 256),
-        "RLIMIT_NPROC": spec.pids,
+        "RLIMIT_NPROC": _tasks(spec),
         "RLIMIT_AS": (1536 << 20) + (spec.memory_mb << 20) + (spec.concurrency << 21),
         "RLIMIT_MSGQUEUE": 0,
         "RLIMIT_MEMLOCK": 64 << 10,

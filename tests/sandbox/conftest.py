@@ -4,6 +4,7 @@ import asyncio
 import json
 import textwrap
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,13 @@ def task(*methods: str, head: str = "") -> str:
     body = "".join(textwrap.indent(textwrap.dedent(method).strip("\n"), "    ") + "\n\n" for method in methods)
     top = "import json, os, sys, time\nfrom bench_task import BenchTask, chat, chat_sync\n" + textwrap.dedent(head)
     return f"{top}\n\nclass Task(BenchTask):\n{body}"
+
+
+async def all_gone(pids: list[int]) -> None:
+    """Every process has ended and was collected, soon."""
+    async with asyncio.timeout(5):
+        while any(Path(f"/proc/{pid}").exists() for pid in pids):
+            await asyncio.sleep(0.02)
 
 
 class Open:

@@ -126,8 +126,13 @@ class Threads(Answers):
                 self.add()
 
     def add(self) -> None:
-        self.count += 1
-        threading.Thread(target=self.work, daemon=True).start()
+        try:
+            threading.Thread(target=self.work, daemon=True).start()
+            self.count += 1
+        except RuntimeError:  # the sandbox may have no more threads: go on with those there are
+            if not self.count:
+                raise
+            self.most = self.count
 
     def work(self) -> None:
         while True:
