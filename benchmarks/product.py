@@ -2,8 +2,8 @@
 
     python benchmarks/product.py --rig ../shared/bench --cases A,B,C --scorers guide,chat,task --repeats 3
 
-The rig (its mock model, its questions, its floor) stays where it is; a copy of it must be writable. Each line printed is
-one run as JSON, and is added to benchmarks/results/runs.jsonl. CPU is that of every process of the installation,
+The rig (its mock model, its questions, its floor) stays where it is; its copy must be writable. Each line printed is one
+run as JSON, and is added to benchmarks/results/runs.jsonl. CPU is that of every process of the installation,
 PostgreSQL included, from the launch to the end of the run; the mock's own is not counted.
 """
 
@@ -283,7 +283,8 @@ def table(lines: list[dict[str, Any]]) -> None:
                 return f"{statistics.median(line[key] for line in mine):.2f}"
 
             print(
-                f"| {case} | {peer} | {mid('wall_s')} | {mid('span_s')} | {mid('cpu_ms_per_sample')} | {mine[-1]['passed']} |"
+                f"| {case} | {peer} | {mid('wall_s')} | {mid('span_s')} | {mid('cpu_ms_per_sample')} "
+                f"| {mine[-1]['passed']} |"
             )
 
 

@@ -249,9 +249,7 @@ class ModelCall(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["run", "ordinal", "request_hash", "occurrence"], name="call_once"
-            )
+            models.UniqueConstraint(fields=["run", "ordinal", "request_hash", "occurrence"], name="call_once")
         ]
 
     def __str__(self) -> str:
