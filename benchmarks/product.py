@@ -2,8 +2,8 @@
 
     python benchmarks/product.py --rig ../shared/bench --cases A,B,C --scorers guide,chat,task --repeats 3
 
-The rig (its mock model, its questions, its floor) stays where it is; its copy must be writable. Each line printed is one
-run as JSON, and is added to benchmarks/results/runs.jsonl. CPU is that of every process of the installation,
+The rig (its mock model, its questions, its floor) stays where it is; its copy must be writable. Each line printed is
+one run as JSON, and is added to benchmarks/results/runs.jsonl. CPU is that of every process of the installation,
 PostgreSQL included, from the launch to the end of the run; the mock's own is not counted.
 """
 
