@@ -1,6 +1,7 @@
 """``python -m demo``: what `make demo` runs once everything is installed."""
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -61,49 +62,54 @@ def compare(bw: Benchwright, choice: Choice, first: Object, launch: dict[str, An
     say(f"  see it: {second.links.dashboard}")
 
 
-def farewell(url: str, who: Login, choice: Choice) -> None:
+def farewell(url: str, who: Login) -> None:
     say()
-    if choice.local:
-        say(TRUTH)
-    for offer in offers():
-        say(f"  {offer}")
     say(f"Sign in at {url}/manage as {who.email} with the password {who.password}")
     say(f"Use it yourself: export BW_BASE_URL={url} BW_PAT={who.token}")
     say("  then .venv/bin/benchwright run ls, or Python: from benchwright import Benchwright")
 
 
+def perform(options: argparse.Namespace) -> None:
+    """All of it; returns at the end with CI set, else stays until Ctrl-C."""
+    choice = choose(options.model)
+    if choice.note:
+        step(choice.note)
+    port = port_or_free(options.port)
+    if port != options.port:
+        step(f"port {options.port} is taken; using a free one")
+    with running(port, choice.local, step) as url:
+        who = login()
+        with Benchwright(api_key=who.token, base_url=url) as bw:
+            tell(bw, choice, options)
+        say()
+        for line in [*([TRUTH] if choice.local else []), *(f"  {offer}" for offer in offers())]:
+            say(line)
+        if os.environ.get("CI", "").lower() in ("", "0", "false"):
+            farewell(url, who)
+            stay()
+
+
+def stay() -> None:
+    say("The server stays up until Ctrl-C.")
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(3600)
+    step("stopping")
+
+
 def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # stopped from outside: stop the server too
-    options = arguments()
-    finished = False
     try:
-        choice = choose(options.model)
-        if choice.note:
-            step(choice.note)
-        port = port_or_free(options.port)
-        if port != options.port:
-            step(f"port {options.port} is taken; using a free one")
-        with running(port, choice.local, step) as url:
-            who = login()
-            with Benchwright(api_key=who.token, base_url=url) as bw:
-                tell(bw, choice, options)
-            finished = True
-            farewell(url, who, choice)
-            if os.environ.get("CI", "").lower() not in ("", "0", "false"):
-                return 0
-            say("The server stays up until Ctrl-C.")
-            while True:
-                time.sleep(3600)
-    except (DemoTrouble, BadModel) as trouble:
-        say(f"The demo stopped: {trouble}")
-    except APIError as error:
-        say(f"The demo stopped: {story.explain(error)}")
-    except BenchwrightError as error:
-        say(f"The demo stopped: {error}")
+        perform(arguments())
+    except (DemoTrouble, BadModel, BenchwrightError) as trouble:
+        said = story.explain(trouble) if isinstance(trouble, APIError) else str(trouble)
+        say(f"The demo stopped: {said}")
+        return 1
     except KeyboardInterrupt:
-        say("\n· stopping")
-        return 0 if finished else 130
-    return 1
+        say()
+        step("stopped")
+        return 130
+    return 0
 
 
 if __name__ == "__main__":

@@ -17,6 +17,10 @@ from benchwright_site.serve import folders, parts
 from benchwright_site.serve.keeper import Keeper, NeverReady
 from benchwright_site.serve.output import Output
 from benchwright_site.serve.postgres import Cluster, DatabaseTrouble
+from runs.compute import runtime
+from runs.compute.base import ComputeFault, ScorerFault
+from runs.compute.table import COMPUTE
+from runs.local_model.server import why_not
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,8 @@ class Supervisor:
 
     async def serve(self) -> None:
         """Run until SIGINT or SIGTERM. Raises CantServe, DatabaseTrouble, FolderTrouble."""
+        if self.options.local_model and (reason := why_not()):
+            raise CantServe(f"no local model: {reason}")
         folders.raise_file_limit()
         folders.ensure_folders()
         loop = asyncio.get_running_loop()
@@ -136,6 +142,7 @@ class Supervisor:
             await asyncio.to_thread(cluster.prepare)
             await self._bring_up([parts.postgres(cluster)])
         await self._prepare()
+        await self._test_sandbox()
         everything = self._parts(listener)
         for stage in sorted({part.stage for part in everything}):
             now = [part for part in everything if part.stage == stage]
@@ -166,6 +173,23 @@ class Supervisor:
             await asyncio.to_thread(_prepare_database)
         except DatabaseError as trouble:
             raise CantServe(f"the database can't be prepared: {trouble}") from None
+
+    async def _test_sandbox(self) -> None:
+        """Make the runtime and try the walls once; workers trust the note that this leaves. Never fatal."""
+        if self.options.workers == 0:
+            return
+        self.output.say("testing the sandbox")
+        try:
+            await asyncio.to_thread(runtime.ensure)
+            test = await COMPUTE["local"]().self_test()
+        except (ComputeFault, ScorerFault, OSError) as fault:
+            self.output.say(f"no sandbox on this machine: {fault}")
+            return
+        if not test.ok:
+            self.output.say(f"the sandbox does not hold here, scorers are refused: {'; '.join(test.failures())[:600]}")
+            self.output.say("`manage.py doctor` says how to mend it")
+        elif not test.sandboxed:
+            self.output.say("BENCHWRIGHT_UNSAFE_LOCAL: scorers run without walls, and every run is marked so")
 
     async def _stop(self) -> None:
         if self.keepers:
