@@ -58,6 +58,7 @@ class OpenAITwin:
         self.tls = False
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
 
     @property
     def url(self) -> str:
@@ -78,12 +79,16 @@ class OpenAITwin:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=2)
+        for writer in self._writers:
+            writer.transport.abort()  # what nobody reads any more must not outlive the test
+        await asyncio.sleep(0.01)
 
     # -- one connection --------------------------------------------------------------------------------------------
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
+        self._writers.add(writer)
         self.connections += 1
         number = self.connections
         self.open += 1
