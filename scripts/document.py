@@ -38,7 +38,7 @@ WHAT_TO_DO = {
     "model_not_allowed": "A run's key may only call the run's own model; name it in `sut`.",
     "parameter_not_allowed": "Leave the parameter out.",
     "secret_revoked": "The key of this run was deleted while it ran: add another and replay the run.",
-    "not_found": "Check the id, and whose object it is: what belongs to others is not told apart from what is not there.",
+    "not_found": "Check the id and whose it is: what belongs to others looks like what is not there.",
     "method_not_allowed": "Use a method that the `Allow` header lists.",
     "idempotency_in_progress": "Wait as long as `Retry-After` says and send the same request again.",
     "subset_frozen": "A frozen subset never changes: make another one, or a rolling one.",
@@ -68,7 +68,7 @@ WHAT_TO_DO = {
     "too_many_streams": "Close a stream first.",
     "internal_error": "Try again; if it stays, report the `request_id`.",
     "upstream_error": "The model's provider failed after all retries: try again later.",
-    "unavailable": "A part is starting or away: try again in a moment; the operator finds the cause with `manage.py doctor`.",
+    "unavailable": "A part is starting or away: try again in a moment; `manage.py doctor` finds the cause.",
 }
 
 

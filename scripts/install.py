@@ -66,7 +66,8 @@ def environment() -> None:
     """A virtual environment of this clone's own."""
     if not (3, 11) <= sys.version_info[:2] <= (3, 13):
         raise Stop(f"Python 3.11, 3.12 or 3.13 is needed; this is {sys.version.split()[0]}.")
-    if PYTHON.exists() and run([str(PYTHON), "-c", "import pip"]).returncode == 0:
+    if PYTHON.exists() and run([str(PYTHON), "-c", ""]).returncode == 0:
+        have_pip()
         return
     if VENV.exists():
         say("the environment in .venv is broken; making it anew")
@@ -78,6 +79,17 @@ def environment() -> None:
         hint = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
         raise Stop(f"Python could not make a virtual environment:\n{words(done)}\n"
                    f"On Debian and Ubuntu: apt-get install {hint}  (or python3-venv)")  # fmt: skip
+
+
+def have_pip() -> None:
+    """An environment made by another tool may lack pip; it is completed, not replaced."""
+    if run([str(PYTHON), "-c", "import pip"]).returncode == 0:
+        return
+    done = run([str(PYTHON), "-m", "ensurepip", "--default-pip"])
+    if done.returncode:
+        raise Stop(
+            f"The environment in .venv has no pip and can't get one:\n{words(done)}\nRemove .venv and try again."
+        )
 
 
 def installer() -> None:
