@@ -4,6 +4,7 @@ import asyncio
 import os
 import secrets
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -106,6 +107,7 @@ def shared_gateway(django_db_setup: None) -> Iterator[GatewayProcess]:
     process.start()
     yield process
     process.stop()
+    shutil.rmtree(process.folder)
 
 
 @pytest.fixture
@@ -114,6 +116,7 @@ def own_gateway(transactional_db: None) -> Iterator[GatewayProcess]:
     process = GatewayProcess(_folder())
     yield process
     process.stop()
+    shutil.rmtree(process.folder)
 
 
 @pytest.fixture
