@@ -55,8 +55,10 @@ class LocalCompute:
 
 
 def _made() -> runtime.Runtime:
+    made = runtime.ensure()
+    watching.end_orphans(f"{made.root.parent}/runner-")
     cgroups.sweep()
-    return runtime.ensure()
+    return made
 
 
 class LocalRoles:

@@ -1,7 +1,9 @@
 """Memory, process and file counts of living roles, sampled from outside; a role over its cap is killed."""
 
 import asyncio
+import contextlib
 import os
+import signal
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,3 +97,37 @@ def _folders(pids: list[int], largest: int) -> tuple[int, int]:
         used += (told.f_blocks - told.f_bfree) * told.f_frsize
         files += told.f_files - told.f_ffree
     return used, files
+
+
+def end_orphans(mark: str) -> int:
+    """Kill sandboxes that were still starting when their worker was killed; how many there were.
+
+    Until bubblewrap's child has tied itself to its parent it would wait for it forever. Such a child is in a process
+    namespace of its own, has ``mark`` (our runtime's folder) in its command, and its parent is no bubblewrap of ours.
+    """
+    depth = len(_field("self", "NSpid"))
+    found = 0
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        if mark.encode() not in _command(name) or len(_field(name, "NSpid")) <= depth:
+            continue
+        parent = _field(name, "PPid")
+        if parent and mark.encode() not in _command(parent[0]):
+            with contextlib.suppress(OSError):
+                os.kill(int(name), signal.SIGKILL)
+                found += 1
+    return found
+
+
+def _command(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _field(pid: str, name: str) -> list[str]:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return []
+    return next((line.split()[1:] for line in lines if line.startswith(f"{name}:")), [])

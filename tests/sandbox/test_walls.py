@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from runs.compute import runtime, selftest
+from runs.compute import runtime, selftest, watching
 from runs.compute.base import ComputeFault, RolesSpec
 from runs.compute.local import LocalCompute
-from runs.compute.walls import cgroups, seccomp
+from runs.compute.walls import bubblewrap, cgroups, seccomp
 from runs.compute.watching import tree
 from tests.sandbox.conftest import GOOD, Open, Opener, all_gone, task
 
@@ -384,8 +384,8 @@ import django
 django.setup()
 from runs.compute.base import RolesSpec
 from runs.compute.local import LocalCompute, selftest
-from runs.compute.walls import cgroups, seccomp
-from runs.compute.walls import cgroups, seccomp
+from runs.compute.walls import bubblewrap, cgroups, seccomp
+from runs.compute.walls import bubblewrap, cgroups, seccomp
 from runs.compute.watching import tree
 
 CODE = '''
@@ -477,3 +477,28 @@ async def test_d05_no_control_group_is_left(opened: Opener) -> None:
     fence = cgroups.Fence(1 << 28, 10)  # as if its worker had been killed
     cgroups.sweep()
     assert not fence.groups & set(groups_left())
+
+
+def test_d05_a_sandbox_whose_worker_died_while_it_started_is_ended_by_the_next() -> None:
+    """Bubblewrap's child would wait for its parent forever if that is killed in its first milliseconds."""
+    made = runtime.ensure()
+    mark = f"{made.root.parent}/runner-"
+    orphans = 0
+    for attempt in range(60):
+        filter_fd = seccomp.open_program()
+        argv = bubblewrap.command(made, RolesSpec("run", GOOD), seccomp_fd=filter_fd, channel_fd=0)
+        started = subprocess.Popen(argv, pass_fds=[filter_fd], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        os.close(filter_fd)
+        while len(tree(started.pid)) < 2 and started.poll() is None:
+            pass
+        time.sleep(attempt * 0.0001)
+        started.kill()
+        started.wait()
+        started.stdin.close()
+        time.sleep(0.05)
+        orphans += watching.end_orphans(mark)
+        if orphans:
+            break
+    assert orphans
+    time.sleep(0.2)
+    assert watching.end_orphans(mark) == 0
