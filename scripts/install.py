@@ -88,7 +88,7 @@ def have_pip() -> None:
     done = run([str(PYTHON), "-m", "ensurepip", "--default-pip"])
     if done.returncode:
         raise Stop(
-            f"The environment in .venv has no pip and can't get one:\n{words(done)}\nRemove .venv and try again."
+            f"The environment in .venv lacks pip and can't get it:\n{words(done)}\nRemove .venv and try again."
         )
 
 
