@@ -1,6 +1,6 @@
 """The product under the peers' cases: one installation, one run per measurement, everything counted.
 
-    python benchmarks/product.py --rig ../shared/bench --cases A,B,C --scorers guide,chat,task --repeats 3
+    python -m benchmarks.product --rig ../shared/bench --cases A,B,C --scorers guide,chat,task --repeats 3
 
 The rig (its mock model, its questions, its floor) stays where it is; its copy must be writable. Each line printed is
 one run as JSON, and is added to benchmarks/results/runs.jsonl. CPU is that of every process of the installation,
@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchwright import Benchwright
+from scripts import place
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -137,6 +138,7 @@ class Installation:
         unset = ("DATABASE_URL", "BENCHWRIGHT_TEST_DATABASE", "DJANGO_SETTINGS_MODULE")
         self.environment = {key: value for key, value in os.environ.items() if key not in unset}
         self.environment |= {"BENCHWRIGHT_DATA": str(folder), "BW_PROVIDER_VLLM_BASE_URL": mock_url}
+        self.environment.setdefault("BENCHWRIGHT_RUNTIME_DIR", str(place.runtime()))
         self.process = subprocess.Popen(
             [sys.executable, str(ROOT / "manage.py"), "serve", "--port", "0", "--workers", "1"],
             env=self.environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -187,21 +189,21 @@ def moment(text: str) -> float:
 
 
 def measure(
-    place: Installation, mock: Any, case: dict[str, Any], ids: tuple[str, str, str], label: str
+    home: Installation, mock: Any, case: dict[str, Any], ids: tuple[str, str, str], label: str
 ) -> dict[str, Any]:
-    before, _ = snapshot(place.process.pid)
-    watch = Watch(place.process.pid)
+    before, _ = snapshot(home.process.pid)
+    watch = Watch(home.process.pid)
     thread = threading.Thread(target=watch.run)
     thread.start()
     began = time.time()
-    run = place.bw.runs.launch(
+    run = home.bw.runs.launch(
         benchmark=ids[0], subset=ids[1], impl=ids[2], sut={"model": "mock-model", "provider": "vllm"},
         concurrency=case["concurrency"],
     )  # fmt: skip
-    run = ended(place.bw, run.id)
+    run = ended(home.bw, run.id)
     watch.over.set()
     thread.join()
-    after, _ = snapshot(place.process.pid)
+    after, _ = snapshot(home.process.pid)
     seen, summary = mock.stats(), run.summary
     parts = {name: round((after.get(name, 0.0) - before.get(name, 0.0)) * 1000 / case["n"], 4) for name in after}
     return {
@@ -260,13 +262,13 @@ def main() -> None:
                     mocked(run_all, rig, case, sys.executable) as mock,
                 ):
                     pathlib.Path(folder).chmod(0o755)
-                    place = Installation(pathlib.Path(folder), f"http://127.0.0.1:{mock.port}/v1")
+                    home = Installation(pathlib.Path(folder), f"http://127.0.0.1:{mock.port}/v1")
                     try:
                         rows = [json.loads(line) for line in (rig / "data" / f"arith-{case['n']}.jsonl").open()]
-                        ids = author(place.bw, rows, scorer, name)
-                        lines.append(measure(place, mock, case, ids, scorer))
+                        ids = author(home.bw, rows, scorer, name)
+                        lines.append(measure(home, mock, case, ids, scorer))
                     finally:
-                        place.close()
+                        home.close()
                 print(json.dumps(lines[-1]), flush=True)
                 with results.open("a") as out:
                     out.write(json.dumps(lines[-1]) + "\n")
