@@ -71,6 +71,7 @@ def done(run: Run, *, mine: bool) -> dict[str, Any]:
         "remedies": remedies.of(run, classes),
         "not_passed": sum(group["count"] for group in classes),
         "kinds": _kinds(summary),
+        "completed": score.of_summary(summary["completed"]) if summary.get("completed") else None,
         "noun": noun(run),
         "per_cell": round(run.cost_model / ended)
         if (ended := run.passed + run.failed + run.unscored + run.errored)

@@ -100,3 +100,10 @@ def of_counts(counts: Mapping[str, int]) -> Score:
     """Of some of a run's cells, such as those of one kind; all of them have ended."""
     own = {name: counts.get(name, 0) for name in OUTCOMES}
     return Score(own, sum(own.values()), interval(own["passed"], own["passed"] + own["failed"] + own["unscored"]))
+
+
+def of_summary(summary: Mapping[str, Any]) -> Score:
+    """Of a summary that stands for more than one run: a completion together with its parent."""
+    pair = summary.get("ci95")
+    counts = {name: summary[name] for name in OUTCOMES}
+    return Score(counts, summary["total"], (float(pair[0]), float(pair[1])) if pair else None)

@@ -139,6 +139,31 @@ def test_it_folds_long_values_and_says_when_there_are_none(browser: Client, alic
     assert "There is no output." in text(browser, f"/runs/{run.id}/tasks/{none.id}")
 
 
+def test_it_says_what_a_completion_makes_of_its_parent(browser: Client, alice: User) -> None:
+    parent = make.run(alice, planned=40)
+    make.start(parent)
+    make.results(parent, ["passed"] * 30 + ["errored"] * 10)
+    make.end(parent)
+    impl = parent.impl
+    child = make.run(alice, impl, planned=40, parent=parent, relation="replay", completes=True)
+    Run.objects.filter(id=child.id).update(planned=10)
+    for row in parent.results.filter(outcome="errored"):
+        row.id, row.run_id, row.outcome, row.score, row.error_class = (
+            ids.prefixed_ulid("tsk"),
+            child.id,
+            "failed",
+            0,
+            "wrong",
+        )
+        row.save(force_insert=True)
+    Run.objects.filter(id=child.id).update(
+        failed=10, status="ok", started_at=child.created_at, finished_at=child.created_at
+    )
+    page = text(browser, f"/runs/{child.id}")
+    assert "Together with the run that it completes: 75.0% , 95% interval 59.8 to 85.8, 40 of 40 tasks scored." in page
+    assert "completion" in page
+
+
 # --- the table and the list ---
 def test_it_filters_sorts_and_pages_the_tasks(browser: Client, alice: User) -> None:
     run = make.done(alice)
