@@ -400,8 +400,11 @@ class Task(BenchTask):
 async def main():
     roles = await LocalCompute()._open_sandboxed(RolesSpec("run", CODE))
     roles.solve.send([{"op": "solve", "cell": 0, "attempt": 1, "index": 0, "input": 1, "key": "k"}])
-    await asyncio.sleep(0.5)
-    print(*[pid for role in roles.roles.values() for pid in tree(role.process.pid)], flush=True)
+    pids = []
+    while len(pids) < 8:
+        await asyncio.sleep(0.05)
+        pids = [pid for role in roles.roles.values() for pid in tree(role.process.pid)]
+    print(*pids, flush=True)
     await asyncio.sleep(1000)
 
 asyncio.run(main())
