@@ -87,9 +87,7 @@ def have_pip() -> None:
         return
     done = run([str(PYTHON), "-m", "ensurepip", "--default-pip"])
     if done.returncode:
-        raise Stop(
-            f"The environment in .venv lacks pip and can't get it:\n{words(done)}\nRemove .venv and try again."
-        )
+        raise Stop(f"The environment in .venv lacks pip and can't get it:\n{words(done)}\nRemove .venv and try again.")
 
 
 def installer() -> None:
