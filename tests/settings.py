@@ -29,3 +29,5 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+STATIC_ROOT = Path(os.environ["BENCHWRIGHT_DATA"]) / "static"  # a fresh clone has collected none yet
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
