@@ -6,7 +6,10 @@ import os
 from celery import Celery
 from celery.signals import worker_shutdown
 
+from benchwright_site import spool
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchwright_site.settings")
+spool.register()
 
 app = Celery("benchwright")
 app.config_from_object("django.conf:settings", namespace="CELERY")  # read when first needed

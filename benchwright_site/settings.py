@@ -160,7 +160,7 @@ if CELERY_BROKER_URL.startswith("filesystem"):
         "data_folder_in": str(BROKER_DIR),
         "data_folder_out": str(BROKER_DIR),
         "control_folder": str(BROKER_DIR / "control"),
-        "polling_interval": 0.02,
+        "polling_interval": 0.05,
     }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_ACKS_LATE = True

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from registry import queries as registry
-from runs.compute.base import Death, Roles
+from runs.compute.base import Death, RoleDead, Roles
 from runs.context import Context, PhaseError
 from runs.harnesses.benchwright.cells import Cell, Past, Piece
 from runs.harnesses.benchwright.loading import Extracted, past_of, rows_of
@@ -59,7 +59,7 @@ class Intake:
         for attempt in range(EXTRACT_TRIES):
             try:
                 items = await self._ask(shard, rows)
-            except (ConnectionError, TimeoutError) as error:
+            except (ConnectionError, TimeoutError, RoleDead) as error:
                 log.warning("extract failed for shard %s, try %s: %s", shard, attempt + 1, error)
                 self._roles.extract.kill()
                 await self._roles.restart("extract")
