@@ -17,13 +17,13 @@ from kombu.utils.json import dumps, loads
 
 
 class Channel(filesystem.Channel):
-    def _put(self, queue: str, payload: Any, **_: Any) -> None:
+    def _put(self, queue: str, message: Any, **_: Any) -> None:
         folder, name = Path(self.data_folder_out), uuid.uuid4()
         part = folder / f".{name}.part"
-        part.write_text(dumps(payload))
+        part.write_text(dumps(message))  # type: ignore[no-untyped-call]
         part.replace(folder / f"{round(monotonic() * 1000)}_{name}.{queue}.msg")
 
-    def _get(self, queue: str) -> Any:
+    def _get(self, queue: str, timeout: Any = None) -> Any:
         folder = Path(self.data_folder_in)
         for name in sorted(os.listdir(folder)):
             if name.partition(".")[2] != f"{queue}.msg":
@@ -33,7 +33,7 @@ class Channel(filesystem.Channel):
                 (folder / name).rename(taken)  # one reader gets it
                 text = taken.read_text()
                 taken.unlink()
-                return loads(text)
+                return loads(text)  # type: ignore[no-untyped-call]
             except (OSError, ValueError):
                 continue
         raise Empty
