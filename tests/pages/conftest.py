@@ -25,7 +25,7 @@ FLAGS = (
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # later tests run event loops of their own in this thread
 def chromium() -> Iterator[Browser]:
     """Skips where there is no browser on the machine."""
     if CHROMIUM is None:
