@@ -12,6 +12,7 @@ from benchwright_site.serve.parts import Part
 
 PAUSES = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 STABLE_SECONDS = 30.0
+LAST_WORDS_SECONDS = 1.0
 
 
 class NeverReady(RuntimeError):
@@ -48,37 +49,52 @@ class Keeper:
         """Start it and wait for its end; returns its exit code."""
         self.saw_ready_line.clear()
         self.starts += 1
-        self.process = await asyncio.create_subprocess_exec(
-            *self.part.command,
-            env=self.environment,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            pass_fds=self.part.descriptors,
-            start_new_session=True,  # Ctrl-C on the terminal is for the supervisor, which stops the parts in order
-            limit=1 << 20,
-        )
-        reading = asyncio.create_task(self._read(self.process))
+        # A pipe of our own: asyncio's would hold back the news of the end as long as any grandchild keeps it open.
+        lines, said = os.pipe()
+        try:
+            self.process = await asyncio.create_subprocess_exec(
+                *self.part.command,
+                env=self.environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                pass_fds=self.part.descriptors,
+                start_new_session=True,  # Ctrl-C on the terminal is for the supervisor, which stops the parts in order
+            )
+        finally:
+            os.close(said)
+        reading = asyncio.create_task(self._read(self.process, lines))
         code = await self.process.wait()
         self._kill_group()
-        with contextlib.suppress(asyncio.TimeoutError):  # a grandchild may hold the pipe open
+        with contextlib.suppress(asyncio.TimeoutError):  # what left the group may hold the pipe open
             await asyncio.wait_for(reading, 1.0)
         return code
 
-    async def _read(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout
-        while True:
-            try:
-                line = await process.stdout.readline()
-            except ValueError:  # a line beyond the limit: its end follows
-                continue
-            if not line:
-                return
-            text = line.decode(errors="replace").rstrip()
-            if self.part.ready_line and self.part.ready_line in text:
-                self.saw_ready_line.set()
-            if text:
-                self.output.line(self.part.name, text)
+    async def _read(self, process: asyncio.subprocess.Process, lines: int) -> None:
+        reader = asyncio.StreamReader(limit=1 << 20)
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(lines, "rb")
+        )
+        try:
+            while True:
+                try:
+                    line = await reader.readline()
+                except ValueError:  # a line beyond the limit: its end follows
+                    continue
+                if not line:
+                    return
+                self._heard(process, line.decode(errors="replace").rstrip())
+        finally:
+            transport.close()
+
+    def _heard(self, process: asyncio.subprocess.Process, text: str) -> None:
+        if self.part.ready_line and self.part.ready_line in text:
+            self.saw_ready_line.set()
+        if self.part.fatal_line and self.part.fatal_line in text:
+            asyncio.get_running_loop().call_later(LAST_WORDS_SECONDS, _kill, process)
+        if text:
+            self.output.line(self.part.name, text)
 
     async def until_ready(self, tries: int = 4) -> None:
         """Wait for the first readiness. Raises NeverReady after ``tries`` starts or the part's patience."""
@@ -127,6 +143,11 @@ class Keeper:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if self.process:
                 os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.kill()
 
 
 def described(code: int) -> str:

@@ -28,6 +28,7 @@ class Part:
     stage: int  # parts of a stage start together, once those of the stage before are ready
     probe: probes.Probe | None = None
     ready_line: str | None = None
+    fatal_line: str | None = None  # once it has said this it is of no use any more, whether it ends or not
     stop: signal.Signals = signal.SIGTERM
     grace: float = 5.0
     patience: float = 60.0
@@ -56,7 +57,7 @@ def worker(number: int, threads: int) -> Part:
     options = ["--pool", "threads", "--concurrency", str(threads), "--hostname", f"worker{number}@%h"]
     silence = ["--loglevel", "INFO", "--without-gossip", "--without-mingle", "--without-heartbeat"]
     command = [sys.executable, *QUIET, "-m", "celery", "-A", "benchwright_site", "worker", *options, *silence]
-    return Part(f"worker{number}", leashed(command), 2, ready_line=" ready.", grace=4)
+    return Part(f"worker{number}", leashed(command), 2, ready_line=" ready.", fatal_line="Unrecoverable error", grace=4)
 
 
 def web(host: str, port: int, listener: int) -> Part:
