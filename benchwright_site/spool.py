@@ -17,10 +17,10 @@ from kombu.utils.json import dumps, loads
 
 
 class Channel(filesystem.Channel):
-    def _put(self, queue: str, message: Any, **_: Any) -> None:
+    def _put(self, queue: str, payload: Any, **_: Any) -> None:  # type: ignore[override]  # its parents differ
         folder, name = Path(self.data_folder_out), uuid.uuid4()
         part = folder / f".{name}.part"
-        part.write_text(dumps(message))  # type: ignore[no-untyped-call]
+        part.write_text(dumps(payload))  # type: ignore[no-untyped-call]
         part.replace(folder / f"{round(monotonic() * 1000)}_{name}.{queue}.msg")
 
     def _get(self, queue: str, timeout: Any = None) -> Any:

@@ -5,6 +5,7 @@ import time
 import uuid
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = [a + b for a in _CROCKFORD for b in _CROCKFORD]
 
 
 def uuid7() -> uuid.UUID:
@@ -17,7 +18,7 @@ def uuid7() -> uuid.UUID:
 def ulid() -> str:
     """26 characters of Crockford base 32: 48 bits of milliseconds, 80 random."""
     value = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
-    return "".join(_CROCKFORD[value >> shift & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 def prefixed_ulid(prefix: str) -> str:

@@ -3,7 +3,6 @@
 Raw SQL on purpose: the ORM would cost ten times as much per row. tests/runs/test_hot.py holds it against the models.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,16 +72,15 @@ class Batch:
 _FLUSH = """
 WITH fence AS MATERIALIZED (
     SELECT s.number FROM runs_shard s
-    JOIN unnest(%(shards)s::int[], %(fences)s::int[]) AS mine (number, attempt_no)
+    JOIN json_to_recordset(%(fences)s::json) AS mine (number int, attempt_no int)
       ON s.number = mine.number AND s.attempt_no = mine.attempt_no
     WHERE s.run_id = %(run)s AND s.phase = %(phase)s AND s.status = 'leased'
     FOR SHARE OF s
 ), o AS (
     INSERT INTO runs_output (run_id, ordinal, attempt, output, fault, facts, duration_ms)
-    SELECT %(run)s, u.ordinal, u.attempt, u.output, u.fault::jsonb, u.facts::jsonb, u.ms
-    FROM unnest(%(o_shard)s::int[], %(o_ordinal)s::int[], %(o_attempt)s::int[], %(o_output)s::text[],
-                %(o_fault)s::text[], %(o_facts)s::text[], %(o_ms)s::int[])
-      AS u (shard, ordinal, attempt, output, fault, facts, ms)
+    SELECT %(run)s, u.ordinal, u.attempt, u.output, u.fault, u.facts, u.ms
+    FROM json_to_recordset(%(outputs)s::json)
+      AS u (shard int, ordinal int, attempt int, output text, fault jsonb, facts jsonb, ms int)
     WHERE u.shard IN (SELECT number FROM fence)
     ON CONFLICT DO NOTHING
     RETURNING (facts->>'cost')::bigint - coalesce((facts->>'cost_reused')::bigint, 0) AS cost,
@@ -94,23 +92,18 @@ WITH fence AS MATERIALIZED (
         score, error_class, error_message, output_preview, explanation, metrics, duration_ms, model_ms, tokens_in,
         tokens_out, cost, calls, stop_reason, reused)
     SELECT u.id, %(run)s, u.ordinal, u.position, u.task_id, u.kind, u.trial, u.attempt, 1, true, u.outcome,
-        u.score, u.error_class, u.error_message, u.preview, u.explanation, u.metrics::jsonb, u.ms, u.model_ms,
-        u.tokens_in, u.tokens_out, u.cost, u.calls, u.stop_reason, false
-    FROM unnest(%(r_id)s::text[], %(r_shard)s::int[], %(r_ordinal)s::int[], %(r_position)s::int[],
-                %(r_task_id)s::text[], %(r_kind)s::text[], %(r_trial)s::int[], %(r_attempt)s::int[],
-                %(r_outcome)s::text[], %(r_score)s::float8[], %(r_error_class)s::text[], %(r_error_message)s::text[],
-                %(r_preview)s::text[], %(r_explanation)s::text[], %(r_metrics)s::text[], %(r_ms)s::int[],
-                %(r_model_ms)s::int[], %(r_tokens_in)s::int[], %(r_tokens_out)s::int[], %(r_cost)s::bigint[],
-                %(r_calls)s::int[], %(r_stop)s::text[])
-      AS u (id, shard, ordinal, position, task_id, kind, trial, attempt, outcome, score, error_class, error_message,
-            preview, explanation, metrics, ms, model_ms, tokens_in, tokens_out, cost, calls, stop_reason)
+        u.score, u.error_class, u.error_message, u.preview, u.explanation, u.metrics, u.ms, u.model_ms,
+        u.tokens_in, u.tokens_out, u.cost, u.calls, u.stop, false
+    FROM json_to_recordset(%(results)s::json)
+      AS u (id text, shard int, ordinal int, position int, task_id text, kind text, trial int, attempt int,
+            outcome text, score float8, error_class text, error_message text, preview text, explanation text,
+            metrics jsonb, ms int, model_ms int, tokens_in int, tokens_out int, cost bigint, calls int, stop text)
     WHERE u.shard IN (SELECT number FROM fence)
     ON CONFLICT DO NOTHING
     RETURNING id, outcome
 ), e AS (
-    SELECT u.type, u.data, row_number() OVER (ORDER BY u.ord) AS n
-    FROM unnest(%(e_shard)s::int[], %(e_type)s::text[], %(e_data)s::text[], %(e_result)s::text[])
-      WITH ORDINALITY AS u (shard, type, data, result, ord)
+    SELECT u.type, u.data, row_number() OVER (ORDER BY u.n) AS n
+    FROM json_to_recordset(%(events)s::json) AS u (n int, shard int, type text, data jsonb, result text)
     WHERE u.shard IN (SELECT number FROM fence) AND (u.result IS NULL OR u.result IN (SELECT id FROM r))
 ), tally AS (
     UPDATE runs_run SET
@@ -128,29 +121,16 @@ WITH fence AS MATERIALIZED (
     RETURNING last_seq
 ), told AS (
     INSERT INTO runs_runevent (run_id, seq, type, data)
-    SELECT %(run)s, tally.last_seq - (SELECT count(*) FROM e) + e.n, e.type, e.data::jsonb FROM e, tally
+    SELECT %(run)s, tally.last_seq - (SELECT count(*) FROM e) + e.n, e.type, e.data FROM e, tally
 )
 SELECT coalesce((SELECT array_agg(number) FROM fence), '{}')
 """
 
 
-_NUMERIC = frozenset({
-    "o_shard", "o_ordinal", "o_attempt", "o_ms", "r_shard", "r_ordinal", "r_position", "r_trial", "r_attempt",
-    "r_score", "r_ms", "r_model_ms", "r_tokens_in", "r_tokens_out", "r_cost", "r_calls", "e_shard", "shards", "fences",
-})  # fmt: skip
-
-
-def _json(value: Any) -> str | None:
-    """JSON that jsonb takes: it refuses NUL, which a model may write."""
-    if value is None:
-        return None
-    text = orjson.dumps(value).decode()
+def _json(rows: list[dict[str, Any]]) -> str:
+    """One parameter for many rows: psycopg's own arrays cost five times as much. PostgreSQL refuses NUL."""
+    text = orjson.dumps(rows).decode()
     return text.replace("\\u0000", "\\ufffd") if "\\u0000" in text else text
-
-
-def _numbers(values: Sequence[Any]) -> str:
-    """An array literal: one parameter type whatever the values, so that the prepared statement is found again."""
-    return "{" + ",".join("NULL" if value is None else str(value) for value in values) + "}"
 
 
 def _result_event(row: ResultRow) -> dict[str, Any]:
@@ -171,50 +151,56 @@ def _result_event(row: ResultRow) -> dict[str, Any]:
     }
 
 
-def _output_columns(rows: Sequence[OutputRow]) -> dict[str, list[Any]]:
+def _output(row: OutputRow) -> dict[str, Any]:
     return {
-        "o_shard": [row.shard for row in rows],
-        "o_ordinal": [row.ordinal for row in rows],
-        "o_attempt": [row.attempt for row in rows],
-        "o_output": [row.output for row in rows],
-        "o_fault": [_json(row.fault) for row in rows],
-        "o_facts": [_json(row.facts) for row in rows],
-        "o_ms": [row.duration_ms for row in rows],
+        "shard": row.shard,
+        "ordinal": row.ordinal,
+        "attempt": row.attempt,
+        "output": row.output,
+        "fault": row.fault,
+        "facts": row.facts,
+        "ms": row.duration_ms,
     }
 
 
-def _result_columns(rows: Sequence[ResultRow]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {
-        f"r_{name}": [getattr(row, name) for row in rows]
-        for name in (
-            "id", "shard", "ordinal", "position", "task_id", "kind", "trial", "attempt", "outcome", "score",
-            "error_class", "error_message", "explanation",
-        )
-    }  # fmt: skip
-    facts = [row.facts for row in rows]
-    columns["r_preview"] = [row.output_preview for row in rows]
-    columns["r_metrics"] = [_json(row.metrics) for row in rows]
-    columns["r_ms"] = [row.duration_ms for row in rows]
-    columns["r_model_ms"] = [int(fact.get("model_ms") or 0) for fact in facts]
-    columns["r_tokens_in"] = [fact.get("tokens_in") or 0 for fact in facts]
-    columns["r_tokens_out"] = [fact.get("tokens_out") or 0 for fact in facts]
-    columns["r_cost"] = [fact.get("cost") or 0 for fact in facts]
-    columns["r_calls"] = [fact.get("calls") or 0 for fact in facts]
-    columns["r_stop"] = [fact.get("stop_reason") for fact in facts]
-    return columns
+def _result(row: ResultRow) -> dict[str, Any]:
+    facts = row.facts
+    return {
+        "id": row.id,
+        "shard": row.shard,
+        "ordinal": row.ordinal,
+        "position": row.position,
+        "task_id": row.task_id,
+        "kind": row.kind,
+        "trial": row.trial,
+        "attempt": row.attempt,
+        "outcome": row.outcome,
+        "score": row.score,
+        "error_class": row.error_class,
+        "error_message": row.error_message,
+        "preview": row.output_preview,
+        "explanation": row.explanation,
+        "metrics": row.metrics,
+        "ms": row.duration_ms,
+        "model_ms": int(facts.get("model_ms") or 0),
+        "tokens_in": facts.get("tokens_in") or 0,
+        "tokens_out": facts.get("tokens_out") or 0,
+        "cost": facts.get("cost") or 0,
+        "calls": facts.get("calls") or 0,
+        "stop": facts.get("stop_reason"),
+    }
 
 
-def _event_columns(batch: Batch) -> dict[str, list[Any]]:
-    told: list[tuple[int, str, dict[str, Any], str | None]] = [
-        (row.shard, row.type, row.data, None) for row in batch.events
+def _events(batch: Batch) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = [
+        {"n": n, "shard": row.shard, "type": row.type, "data": row.data, "result": None}
+        for n, row in enumerate(batch.events)
     ]
-    told += [(row.shard, "MaterializeTaskResult", _result_event(row), row.id) for row in batch.results]
-    return {
-        "e_shard": [row[0] for row in told],
-        "e_type": [row[1] for row in told],
-        "e_data": [_json(row[2]) for row in told],
-        "e_result": [row[3] for row in told],
-    }
+    told += [
+        {"n": n, "shard": row.shard, "type": "MaterializeTaskResult", "data": _result_event(row), "result": row.id}
+        for n, row in enumerate(batch.results, len(told))
+    ]
+    return told
 
 
 async def flush(connection: Connection, run: str, phase: str, fences: dict[int, int], batch: Batch) -> set[int]:
@@ -226,10 +212,14 @@ async def flush(connection: Connection, run: str, phase: str, fences: dict[int, 
     shards = {row.shard for row in batch.outputs} | {row.shard for row in batch.results}
     shards |= {row.shard for row in batch.events}
     mine = sorted(shards & fences.keys())
-    parameters: dict[str, Any] = {"run": run, "phase": phase, "shards": mine, "fences": [fences[n] for n in mine]}
-    parameters |= _output_columns(batch.outputs) | _result_columns(batch.results) | _event_columns(batch)
-    for name in _NUMERIC:
-        parameters[name] = _numbers(parameters[name])
+    parameters = {
+        "run": run,
+        "phase": phase,
+        "fences": _json([{"number": number, "attempt_no": fences[number]} for number in mine]),
+        "outputs": _json([_output(row) for row in batch.outputs]),
+        "results": _json([_result(row) for row in batch.results]),
+        "events": _json(_events(batch)),
+    }
     cursor = await connection.execute(_FLUSH, parameters)
     row = await cursor.fetchone()
     return set(row[0]) if row else set()

@@ -1,11 +1,19 @@
 """The facts of a run. What is planned is fixed at launch; everything else is written once and never changed."""
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
 from kernel import ids
+from kernel.fields import LeanKey
+
+
+# Rows of the hot path are written only under a shard's fence, which proves the run: a foreign key's own check would
+# cost as much as the row. Their unique constraints begin with the run, so it needs no index of its own.
+HOT: dict[str, Any] = {"db_constraint": False, "db_index": False}
 
 
 class Run(models.Model):
@@ -95,7 +103,7 @@ class Run(models.Model):
 class Phase(models.Model):
     """One phase of a run's plan."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="phases")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="phases", db_index=False)
     name = models.CharField(max_length=20)
     position = models.IntegerField()
     status = models.CharField(max_length=12, default="pending")  # pending, running, completed, failed, halted
@@ -115,7 +123,7 @@ class Phase(models.Model):
 class Shard(models.Model):
     """A lease on a piece of a phase: tasks [start, stop) of the run's list. Times are the database's clock."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="shards")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="shards", db_index=False)
     phase = models.CharField(max_length=20)
     number = models.IntegerField()
     start = models.IntegerField()
@@ -138,7 +146,7 @@ class Shard(models.Model):
 class RunEvent(models.Model):
     """What happened, gapless per run. Stored before anybody is told."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="events", **HOT)
     seq = models.BigIntegerField()
     type = models.CharField(max_length=30)
     data = models.JSONField()
@@ -158,7 +166,7 @@ class Output(models.Model):
     ended without one: {"error_class", "message"}.
     """
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="outputs")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="outputs", **HOT)
     ordinal = models.IntegerField()
     attempt = models.IntegerField()
     output = models.TextField(null=True)  # JSON text, so that types come back as they were
@@ -177,8 +185,8 @@ class Output(models.Model):
 class TaskResult(models.Model):
     """How one cell ended. ``version`` counts results of the cell; the live one counts."""
 
-    id = models.CharField(primary_key=True, max_length=40)  # tsk_<ulid>
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="results")
+    id = LeanKey(primary_key=True, max_length=40)  # tsk_<ulid>
+    run = models.ForeignKey(Run, models.CASCADE, related_name="results", **HOT)
     ordinal = models.IntegerField()
     position = models.IntegerField()  # of the task in its subset
     task_id = models.CharField(max_length=300)
@@ -220,7 +228,7 @@ class TaskResult(models.Model):
 class ModelCall(models.Model):
     """The gateway's journal. A settled call is never made again for the same (run, cell, request, occurrence)."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calls")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="calls", **HOT)
     ordinal = models.IntegerField()
     attempt = models.IntegerField()
     request_hash = models.CharField(max_length=64)

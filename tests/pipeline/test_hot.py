@@ -5,6 +5,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.db import connection
 
 from accounts.models import User
 from kernel.database import conninfo
@@ -36,8 +37,8 @@ def result(ordinal: int, **fields: Any) -> ResultRow:
 
 def store(run: Run, batch: Batch, fences: dict[int, int]) -> set[int]:
     async def go() -> set[int]:
-        async with await psycopg.AsyncConnection.connect(conninfo(), autocommit=True) as connection:
-            return await flush(connection, str(run.id), "materialize", fences, batch)
+        async with await psycopg.AsyncConnection.connect(conninfo(), autocommit=True) as line:
+            return await flush(line, str(run.id), "materialize", fences, batch)
 
     return asyncio.run(go())
 
@@ -124,3 +125,10 @@ def test_the_columns_it_names_are_those_of_the_models() -> None:
         written = {name.strip() for name in named.split(",")}
         assert written <= columns
         assert columns - written <= {"id", "created_at"}
+
+
+def test_a_result_costs_no_more_indexes_than_it_needs(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexname FROM pg_indexes WHERE tablename = 'runs_taskresult'")
+        names = {row[0] for row in cursor.fetchall()}
+    assert names == {"runs_taskresult_pkey", "result_version_once", "result_live_once"}

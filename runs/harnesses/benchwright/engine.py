@@ -25,6 +25,7 @@ ATTEMPT_SECONDS = 600.0  # where no limits.attempt.duration is declared
 SCORE_SILENCE_SECONDS = 90.0  # without a sign of life from a role that has work; its own limit per row is shorter
 DRAIN_SECONDS = 20.0
 RESTART_TRIES = 5
+TICK_SECONDS = 0.1
 
 
 class Engine:
@@ -59,6 +60,7 @@ class Engine:
         self._spawn(self._beat())
         self._spawn(self._watch())
         self._spawn(self._report())
+        self._spawn(self._tick())
         try:
             await self._loop()
         finally:
@@ -83,16 +85,14 @@ class Engine:
             self._scoring.feed(clock())
             if none_free and not self._pieces:
                 return None
-            due = self._solving.next_due(clock())
-            await self._sleep(min(1.0, 1.0 if due is None else due))
+            await self._wake.wait()
+            self._wake.clear()
 
-    async def _sleep(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(max(0.001, seconds)):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
-        self._wake.clear()
+    async def _tick(self) -> None:
+        """Back-offs end and work is looked for even when nothing else happens."""
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            self._wake.set()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -111,7 +111,7 @@ class Engine:
             async with asyncio.timeout(DRAIN_SECONDS):
                 while self._solving.running or self._settling or self._stored or self._scoring.running:
                     self._scoring.feed(asyncio.get_running_loop().time())
-                    await self._sleep(0.1)
+                    await asyncio.sleep(TICK_SECONDS)
         except TimeoutError:
             log.info("handing back with %s cells unfinished", len(self._solving.running))
         await self._writer.drain()

@@ -56,10 +56,6 @@ class Solving:
         due = asyncio.get_running_loop().time() + pause
         heapq.heappush(self._delayed, (due, next(self._ticket), cell))
 
-    def next_due(self, now: float) -> float | None:
-        """Seconds until the next delayed cell may run."""
-        return max(0.0, self._delayed[0][0] - now) if self._delayed else None
-
     def feed(self, now: float) -> Cell | None:
         """Start what there is room for. Returns a suspect that may start now, alone, by ``start``."""
         while self._delayed and self._delayed[0][0] <= now:
