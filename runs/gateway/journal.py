@@ -11,7 +11,7 @@ import os
 import struct
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,11 @@ log = logging.getLogger("benchwright.gateway")
 SEGMENT_BYTES = 64 << 20
 SLOW_SYNC_SECONDS = 0.002  # above this a flush runs in a thread instead of holding up the loop
 _FRAME = struct.Struct("<II")
-_META = struct.Struct("<I")
+_SIZES = struct.Struct("<II")  # of the meta and of the request
 
+Then = Callable[[OSError | None], None]
 SENT, SETTLED, FAILED, UNKNOWN = "sent", "settled", "failed", "unknown"
+_ENDS = frozenset((SETTLED, FAILED, UNKNOWN))
 
 
 class Call:
@@ -94,7 +96,7 @@ class Call:
         return self.run, self.ordinal, self.hash, self.occurrence
 
     def ended(self) -> bool:
-        return self.status in (SETTLED, FAILED, UNKNOWN)
+        return self.status in _ENDS
 
 
 # Fields of a record's meta, in order. Adding one goes at the end, so that old files stay readable.
@@ -150,8 +152,12 @@ class Journal:
             raise JournalBusy(f"another gateway is using {folder}") from None
         self.old = sorted(folder.glob("*.journal"))
         self.number = int(self.old[-1].stem) if self.old else 0
+        self.loop: asyncio.AbstractEventLoop | None = None
         self.pending: list[bytes] = []
-        self.group: asyncio.Future[None] | None = None
+        self.senders: list[Then] = []  # of records in ``pending`` that must be durable
+        self.enders: list[Callable[[], None]] = []  # of records in ``pending`` that must be written
+        self.unsynced: list[Then] = []  # of records that are written and not durable yet
+        self.planned = False
         self.syncing = False
         self.sync_seconds = 0.0
         self.segment = self._next_segment()
@@ -165,42 +171,89 @@ class Journal:
         return segment
 
     def sent(self, call: Call) -> asyncio.Future[None]:
-        """Records that ``call`` is about to be sent. The future is done once that is on the disk."""
+        """Records that ``call`` is about to be sent. The future is done once that is on the disk; OSError."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def then(bad: OSError | None) -> None:
+            if done.done():
+                return
+            if bad is None:
+                done.set_result(None)
+            else:
+                done.set_exception(bad)
+
+        self.post(call, then)
+        return done
+
+    def post(self, call: Call, then: Then) -> None:
+        """As ``sent``, with a callback: ``then(None)`` once it is on the disk, ``then(error)`` where it is not."""
         call.status = SENT
         call.segment = self.segment
         self.segment.open += 1
         self.pending.append(_record(orjson.dumps(_SENT(call)), b"", b""))
-        if self.group is None:
-            loop = asyncio.get_running_loop()
-            self.group = loop.create_future()
-            if not self.syncing:
-                loop.call_soon(self._sync)
-        return self.group
+        self.senders.append(then)
+        self._plan()
+
+    def finish(self, call: Call, then: Callable[[], None]) -> None:
+        """Records how ``call`` ended, with all else that happens in this turn of the loop; ``then`` once written."""
+        self.pending.append(self._end_of(call))
+        self.enders.append(then)
+        self._plan()
 
     def ended(self, call: Call) -> None:
         """Records how ``call`` ended, written at once (and durable with the next group)."""
-        fault("M4")
-        meta = orjson.dumps(_ENDED(call))
-        self.pending.append(_record(meta, call.request, call.response))
-        if call.segment is None:
-            call.segment = self.segment
-            self.segment.open += 1
-        elif call.segment is not self.segment:
-            # Both files are needed until PostgreSQL has the call: the newer one tells its end.
-            call.segment.release()
-            call.segment = self.segment
-            self.segment.open += 1
+        record = self._end_of(call)
         try:
-            self._write()
+            self._append(record)
         except OSError:
             log.error("the journal's disk refuses a record; the database gets it directly")
+
+    def _end_of(self, call: Call) -> bytes:
+        fault("M4")
+        if call.segment is not self.segment:
+            # Both files are needed until PostgreSQL has the call: the newer one tells its end.
+            if call.segment is not None:
+                call.segment.release()
+            call.segment = self.segment
+            self.segment.open += 1
+        return _record(orjson.dumps(_ENDED(call)), call.request, call.response)
+
+    def _plan(self) -> None:
+        if not self.planned:
+            self.planned = True
+            if self.loop is None:
+                self.loop = asyncio.get_running_loop()
+            self.loop.call_soon(self._planned)
+
+    def _planned(self) -> None:
+        self.planned = False
+        self.flush()
+
+    def flush(self) -> None:
+        """Writes what is pending and tells those who wait for it. One write and one flush of the disk for all."""
+        if not self.pending:
+            return
+        senders, self.senders = self.senders, []
+        enders, self.enders = self.enders, []
+        data, self.pending = b"".join(self.pending), []
+        try:
+            self._append(data)
+            self.unsynced += senders
+        except OSError as bad:
+            if enders:
+                log.error("the journal's disk refuses a record; the database gets it directly")
+            for then in senders:
+                then(bad)
+        for tell in enders:
+            tell()
+        if self.unsynced and not self.syncing:
+            self._sync()
         if self.segment.size > SEGMENT_BYTES:
             self.rotate()
 
-    def _write(self) -> None:
-        """Appends what is pending. OSError (a full disk) leaves the file as it was before."""
-        data, self.pending = memoryview(b"".join(self.pending)), []
-        size = self.segment.size
+    def _append(self, record: bytes) -> None:
+        """OSError (a full disk) leaves the file as it was before."""
+        data, size = memoryview(record), self.segment.size
         try:
             while data:
                 count = os.write(self.segment.fd, data)
@@ -212,39 +265,40 @@ class Journal:
         self.segment.size = size
 
     def _sync(self) -> None:
-        group, self.group = self.group, None
-        if group is None:
-            return
-        try:
-            self._write()
-            if self.sync_seconds < SLOW_SYNC_SECONDS:
-                self._synced(group, _timed_sync(self.segment.fd))
-                return
-        except OSError as bad:
-            group.set_exception(bad)
+        group, self.unsynced = self.unsynced, []
+        if self.sync_seconds < SLOW_SYNC_SECONDS:
+            try:
+                seconds = _timed_sync(self.segment.fd)
+            except OSError as bad:
+                for then in group:
+                    then(bad)
+            else:
+                self._synced(group, seconds)
             return
         self.syncing = True
-        loop = asyncio.get_running_loop()
-        waiting = loop.run_in_executor(None, _timed_sync, self.segment.fd)
+        waiting = asyncio.get_running_loop().run_in_executor(None, _timed_sync, self.segment.fd)
         waiting.add_done_callback(lambda done: self._synced_later(group, done))
 
-    def _synced_later(self, group: asyncio.Future[None], done: asyncio.Future[float]) -> None:
+    def _synced_later(self, group: list[Then], done: asyncio.Future[float]) -> None:
         self.syncing = False
-        if done.exception() is not None:
-            group.set_exception(done.exception() or OSError())
-        else:
+        bad = done.exception()
+        if bad is None:
             self._synced(group, done.result())
-        if self.group is not None:
+        else:
+            for then in group:
+                then(bad if isinstance(bad, OSError) else OSError(str(bad)))
+        if self.unsynced and not self.syncing:
             self._sync()
 
-    def _synced(self, group: asyncio.Future[None], seconds: float) -> None:
+    def _synced(self, group: list[Then], seconds: float) -> None:
         self.sync_seconds += (seconds - self.sync_seconds) * 0.05
-        group.set_result(None)
+        for then in group:
+            then(None)
 
     def rotate(self) -> None:
         """Starts a new file; the old one goes when its calls are in PostgreSQL."""
-        if self.syncing:
-            return  # the next record tries again
+        if self.syncing or self.pending:
+            return  # the next flush tries again
         os.fdatasync(self.segment.fd)
         old, self.segment = self.segment, self._next_segment()
         old.current = False
@@ -252,7 +306,7 @@ class Journal:
 
     def tidy(self) -> None:
         """Empties the current file where all that it says is in PostgreSQL."""
-        if self.segment.open == 0 and self.segment.size and not self.pending and self.group is None:
+        if self.segment.open == 0 and self.segment.size and not (self.pending or self.unsynced or self.syncing):
             os.ftruncate(self.segment.fd, 0)
             self.segment.size = 0
 
@@ -271,7 +325,7 @@ class Journal:
         self.old = []
 
     def close(self) -> None:
-        self._write()
+        self.flush()
         self.segment.close()
         os.close(self.lock)
 
@@ -283,7 +337,7 @@ def _timed_sync(fd: int) -> float:
 
 
 def _record(meta: bytes, request: bytes, response: bytes) -> bytes:
-    payload = b"".join((_META.pack(len(meta)), _META.pack(len(request)), meta, request, response))
+    payload = b"".join((_SIZES.pack(len(meta), len(request)), meta, request, response))
     return _FRAME.pack(len(payload), zlib.crc32(payload)) + payload
 
 
@@ -301,8 +355,8 @@ def read_file(path: Path) -> Iterator[Call]:
 
 
 def _call_of(payload: bytes) -> Call:
-    meta_size, request_size = _META.unpack_from(payload)[0], _META.unpack_from(payload, _META.size)[0]
-    start = 2 * _META.size
+    meta_size, request_size = _SIZES.unpack_from(payload)
+    start = _SIZES.size
     values: list[Any] = orjson.loads(payload[start : start + meta_size])
     call = Call(*values[:5])
     for name, value in zip(FIELDS, values, strict=False):
