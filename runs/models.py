@@ -10,7 +10,6 @@ from django.db.models.functions import Now
 from kernel import ids
 from kernel.fields import LeanKey
 
-
 # Rows of the hot path are written only under a shard's fence, which proves the run: a foreign key's own check would
 # cost as much as the row. Their unique constraints begin with the run, so it needs no index of its own.
 HOT: dict[str, Any] = {"db_constraint": False, "db_index": False}
