@@ -221,7 +221,7 @@ class TaskResult(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.id
+        return str(self.id)
 
 
 class ModelCall(models.Model):

@@ -17,6 +17,7 @@ from runs.harnesses.benchwright.loading import Extracted
 from runs.harnesses.benchwright.pulse import Halted
 
 log = logging.getLogger(__name__)
+SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too
 
 
 class Benchwright:
@@ -79,4 +80,5 @@ def _spec(context: Context) -> RolesSpec:
         isolation=impl.isolation,
         model=run.sut["model"],
         concurrency=run.concurrency,
+        score_seconds=min(SCORE_SECONDS, context.ceilings.attempt.duration or SCORE_SECONDS),
     )
