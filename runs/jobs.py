@@ -7,12 +7,15 @@ import uuid
 from functools import cache
 
 from celery import shared_task
-from celery.signals import worker_shutting_down
+from celery.signals import worker_init, worker_shutting_down
 from django.db import close_old_connections
 
 from kernel.database import conninfo
 from runs import pipeline
+from runs.compute.table import COMPUTE
 from runs.doorbell import Bell
+from runs.harnesses.table import HARNESSES
+from runs.phases.table import PHASES
 
 STOPPING = threading.Event()
 _turn = threading.Lock()
@@ -27,6 +30,14 @@ def _bell() -> Bell:
 @worker_shutting_down.connect  # Celery tells a worker's end only by its signal
 def _stop(**_: object) -> None:
     STOPPING.set()
+
+
+@worker_init.connect
+def _load(**_: object) -> None:
+    """Load what a run needs before the first one waits for it."""
+    for table in (PHASES, HARNESSES, COMPUTE):
+        for name in table:
+            table[name]
 
 
 @shared_task(name="runs.advance")
