@@ -72,12 +72,13 @@ def browser_session(request: HttpRequest | Request) -> BrowserSession:
 
 
 def signed_in_recently(request: HttpRequest | Request) -> bool:
-    """Whether this session gave its password within the last quarter of an hour."""
+    """Whether this session gave its password within the last quarter of an hour; signing up gives it too."""
     plain = request._request if isinstance(request, Request) else request
     if not isinstance(plain.user, User):
         return False
     latest = max((record.get("at", 0.0) for record in get_authentication_records(plain, plain.user)), default=0.0)
-    return clock.now().timestamp() - float(latest) < settings.FRESH_LOGIN_SECONDS
+    latest = max(float(latest), plain.user.created_at.timestamp())
+    return clock.now().timestamp() - latest < settings.FRESH_LOGIN_SECONDS
 
 
 def token_shown(token: PersonalAccessToken) -> dict[str, Any]:

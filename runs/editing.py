@@ -16,8 +16,8 @@ def edit(run: Run, changes: dict[str, Any]) -> None:
         run.refresh_from_db()
 
 
-def halt(principal: Principal, run_id: str) -> Run:
+def halt(principal: Principal, run_id: str, note: str = "") -> Run:
     """Stop a run; asking twice, or after its end, changes nothing. Raises not_found, gone."""
     run = queries.run(principal, run_id, write=True)
-    halting.request_halt(run.id, "user")
+    halting.request_halt(run.id, "user", note)
     return queries.run(principal, run_id, write=True)

@@ -65,6 +65,7 @@ class Run(models.Model):
     served = models.JSONField(default=dict)  # {"<model> via <upstream>": calls}
     summary = models.JSONField(null=True)  # frozen at the end
     halt_requested = models.CharField(max_length=60, null=True)
+    halt_note = models.CharField(max_length=200, blank=True)  # what the person who halted it said
     halt_reason = models.CharField(max_length=60, null=True)
     error = models.JSONField(null=True)
     revision = models.IntegerField(default=1)  # of the mutable fields, for ETag

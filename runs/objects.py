@@ -48,6 +48,7 @@ def run_object(run: Run, viewer: Principal | None, labels: Labels | None = None)
         "summary": run.summary,
         "cost": run_cost(run),
         "halt_reason": run.halt_reason,
+        "halt_note": run.halt_note if mine else "",
         "error": run.error,
         "review": [],
         "links": links(run),

@@ -83,7 +83,7 @@ class LaunchBody(Body):
 
 
 class HaltBody(Body):
-    reason: str | None = Field(default=None, max_length=60)
+    reason: str | None = Field(default=None, max_length=200)
 
 
 class PublishBody(Body):

@@ -65,7 +65,7 @@ def destroy(request: HttpRequest, run_id: str) -> HttpResponse:
 @router.post("/runs/{run_id}/halt", auth=requires("runs:write"), response=Any)
 def halt(request: HttpRequest, run_id: str, body: HaltBody | None = None) -> HttpResponse:
     """Stop a run; it stays readable. A run that has ended stays as it is."""
-    return _shown(request, editing.halt(principal(request), run_id))
+    return _shown(request, editing.halt(principal(request), run_id, (body.reason or "") if body else ""))
 
 
 @router.post("/runs/{run_id}/publish", auth=requires("runs:write"), response=Any)

@@ -21,6 +21,7 @@ class Cell:
     expected: Any
     attempt: int = 0
     faults: int = 0
+    alone: bool = False  # its sandbox died under it: from now on it runs by itself
     started: float = 0.0  # loop time when solve could begin; 0 = still queued in the role
     deadline: float = 0.0
     cancelled: bool = False

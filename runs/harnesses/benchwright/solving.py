@@ -59,7 +59,8 @@ class Solving:
     def feed(self, now: float) -> Cell | None:
         """Start what there is room for. Returns a suspect that may start now, alone, by ``start``."""
         while self._delayed and self._delayed[0][0] <= now:
-            self.ready.append(heapq.heappop(self._delayed)[2])
+            cell = heapq.heappop(self._delayed)[2]
+            (self.suspects if cell.alone else self.ready).append(cell)
         if self.role is None:
             return None
         if self.suspects:
@@ -159,9 +160,11 @@ class Solving:
             blamed = [cell for cell in others if cell.started]
             others = [cell for cell in others if not cell.started]
         for cell in blamed:
+            cell.alone = cell.alone or not cell.cancelled
             cell.fault = _blame(cell, death)
         for cell in reversed(others):
             if cell.started and not blamed:
+                cell.alone, cell.faults = True, cell.faults + 1
                 self.suspects.appendleft(cell)
             else:
                 self.ready.appendleft(cell)

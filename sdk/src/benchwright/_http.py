@@ -91,6 +91,11 @@ class Http:
         if reply.status_code == 204 or not reply.content:
             return None
         value = decoded(reply)
+        if isinstance(value, str) and "html" in reply.headers.get("content-type", ""):
+            raise APIConnectionError(
+                f"{self.base_url} answered {method} {path} with a web page: it is no Benchwright server. "
+                "Check BW_BASE_URL, and that no proxy or sign-in page stands in between."
+            )
         return Object(value, reply.headers) if isinstance(value, dict) else wrap(value)
 
     def raw(self, method: str, path: str, **options: Any) -> httpx.Response:

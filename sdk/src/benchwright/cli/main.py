@@ -79,6 +79,11 @@ def run(argv: Sequence[str] | None = None) -> int:
         return 0
     except (BenchwrightError, ValueError) as error:
         return _tell(error, state)
+    except Exception as error:  # a gate must never read a fault of ours as its own verdict (exit 1)
+        if state.debug:
+            raise
+        click.echo(f"Error: {type(error).__name__}: {clean(str(error))}. --debug shows where.", err=True)
+        return UNREACHABLE
     finally:
         state.close()
 

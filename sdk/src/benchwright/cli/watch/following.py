@@ -59,9 +59,9 @@ def _say(run: "Object", line: str, check: gate.Gate | None, verdict: gate.Verdic
     if run["status"] != "ok":
         click.echo(why_not_ok(run))
     click.echo(line)
-    billed = (run.get("cost") or {}).get("billed")
-    if billed:
-        click.echo(f"cost {money(billed)}")
+    cost = run.get("cost") or {}
+    if cost.get("billed") and cost.get("model"):
+        click.echo(f"cost: {money(cost['model'])} at the provider, {money(cost['billed'])} billed by Benchwright")
     if verdict and run["status"] == "ok":
         click.echo(f"gate {check}: {verdict.word}: {verdict.reason}")
     elif verdict:

@@ -18,7 +18,7 @@ RUN_COLUMNS = [
     ("benchmark", field("benchmark_name")),
     ("model", field("model", "identifier")),
     ("score", lambda run: _short_score(run)),
-    ("cost", field("cost", "billed")),
+    ("model cost", field("cost", "model")),
     ("created", field("created_at")),
 ]
 RUN_FIELDS = [
