@@ -62,9 +62,9 @@ async def chat(messages: list, **params) -> dict:
     temperature, …); ``timeout``: seconds (default 600). Returns the response body as a dict (OpenAI shape).
     Raises ChatError. Connections are kept and shared, so this is much quicker than an HTTP library.
     """
-    import bw_http
+    import bw_lines
 
-    return await bw_http.chat(messages, params)
+    return await bw_lines.chat(messages, params)
 
 
 def chat_sync(messages: list, **params) -> dict:

@@ -1,11 +1,12 @@
 """Frames between the host and a role: 4 bytes of length, then JSON {"nonce": …, "messages": [...]}."""
 
+import _socket  # the plain module: its Python half costs every role some milliseconds at its start
 import json
 import math
 import os
-import socket
+import select
 import struct
-import threading
+from _thread import allocate_lock
 from collections import deque
 
 LENGTH = struct.Struct(">I")
@@ -14,6 +15,7 @@ FRAME_CAP = 48 << 20  # the host refuses larger ones
 # key when they send. Worth nothing by itself.
 NO_TASK = "bwk1.of-the-task"
 FRAME_AIM = 1 << 20  # messages are gathered up to about this size
+strict = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
 class Channel:
@@ -21,15 +23,21 @@ class Channel:
 
     def __init__(self, fd: int) -> None:
         os.set_inheritable(fd, False)
-        self.socket = socket.socket(fileno=fd)
+        self.socket = _socket.socket(fileno=fd)
+        self.poll = select.poll()
+        self.poll.register(fd, select.POLLIN)
         self.nonce = ""
         self.outbox: deque = deque()
-        self.sending = threading.Lock()
+        self.sending = allocate_lock()
 
     def receive(self) -> list:
         """The next frame's messages; ends the process when the host is gone."""
         size = LENGTH.unpack(self.read_exactly(4))[0]
         return json.loads(self.read_exactly(size))["messages"]
+
+    def ready(self, milliseconds: float) -> bool:
+        """True as soon as a frame, or the end, can be received."""
+        return bool(self.poll.poll(milliseconds))
 
     def read_exactly(self, count: int) -> bytes:
         got = bytearray()
@@ -72,11 +80,11 @@ class Channel:
 def encode(message: dict) -> str:
     """JSON text that any strict reader takes: no NaN, no lone surrogates, no NUL. TypeError if it isn't JSON."""
     try:
-        text = json.dumps(message, allow_nan=False, separators=(",", ":"))
+        text = strict(message)
     except ValueError:
-        text = json.dumps(cleaned(message), allow_nan=False, separators=(",", ":"))
+        text = strict(cleaned(message))
     if "\\u0000" in text or "\\ud" in text:
-        text = json.dumps(cleaned(message), allow_nan=False, separators=(",", ":"))
+        text = strict(cleaned(message))
     return text
 
 

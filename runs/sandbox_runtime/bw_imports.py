@@ -1,8 +1,18 @@
 """Two finders: one adapts a module right after it is imported, one puts off the import of large libraries."""
 
-import importlib.util
 import sys
 from collections.abc import Callable
+
+
+def spec_of(name: str, busy: set):
+    """What the other finders say of a module; ``busy`` keeps the one that asks out of it."""
+    import importlib.util
+
+    busy.add(name)
+    try:
+        return importlib.util.find_spec(name)
+    finally:
+        busy.discard(name)
 
 
 class AfterImport:
@@ -15,11 +25,7 @@ class AfterImport:
     def find_spec(self, name, path=None, target=None):
         if name not in self.waiting or name in self.busy:
             return None
-        self.busy.add(name)
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.busy.discard(name)
+        spec = spec_of(name, self.busy)
         if spec is not None and spec.loader is not None:
             spec.loader = Adapting(spec.loader, self.waiting[name])
         return spec
@@ -69,12 +75,10 @@ class Lazily:
     def find_spec(self, name, path=None, target=None):
         if name not in NAMES or name in self.busy:
             return None
-        self.busy.add(name)
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.busy.discard(name)
+        spec = spec_of(name, self.busy)
         if spec is not None and spec.loader is not None:
+            import importlib.util
+
             spec.loader = importlib.util.LazyLoader(spec.loader)
         return spec
 

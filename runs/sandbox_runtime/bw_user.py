@@ -1,14 +1,24 @@
 """Loads the user's module and finds its task class."""
 
-import importlib.util
-import linecache
 import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import bench_task
 import bw_channel
 
 NAME = "task_impl"
+
+
+class Source:
+    """The module's loader: whoever prints a traceback asks it for the text."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def get_source(self, name: str) -> str:
+        return self.code
 
 
 class NoTask(Exception):
@@ -17,11 +27,12 @@ class NoTask(Exception):
 
 def load(code: str):
     """An instance of the module's task class, with ``setup`` done. Whatever the user's code raises passes through."""
-    spec = importlib.util.spec_from_loader(NAME, loader=None, origin="task_impl.py")
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(NAME)
     module.__file__ = "task_impl.py"
+    module.__package__ = ""
+    module.__loader__ = Source(code)
+    module.__spec__ = ModuleSpec(NAME, module.__loader__, origin="task_impl.py")
     sys.modules[NAME] = module
-    linecache.cache["task_impl.py"] = (len(code), None, code.splitlines(keepends=True), "task_impl.py")
     exec(compile(code, "task_impl.py", "exec"), module.__dict__)
     task = task_class(module)()
     setup = getattr(task, "setup", None)

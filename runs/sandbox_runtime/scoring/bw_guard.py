@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import platform
 import struct
 import sys
 from collections.abc import Callable
@@ -56,7 +55,7 @@ def close_to_others() -> None:
 
 def forbid_signals_to(*pids: int) -> None:
     """From here on neither this process nor its children can signal these, or everybody, or their own judge's group."""
-    numbers = SIGNALS.get({"arm64": "aarch64"}.get(platform.machine(), platform.machine()))
+    numbers = SIGNALS.get(os.uname().machine)
     if numbers is None:
         return
     targets = [value & 0xFFFFFFFF for pid in pids for value in (pid, -pid)] + [0, 0xFFFFFFFF, 1]

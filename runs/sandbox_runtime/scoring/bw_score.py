@@ -6,21 +6,25 @@ children answer on a pipe of their own, one frame per row, with a nonce; this pr
 """
 
 import gc
-import json
 import os
-import select
 import signal
 import time
 from collections import deque
 
 import bw_channel
+import bw_child
 import bw_clean
 import bw_guard
 import bw_user
 import bw_verdict
 
 HITS = 3  # rows caught by the audit hook before the role stops trying batches
-ANSWER_CAP = 1 << 20
+# A fork costs as much as judging a hundred rows, so a small batch waits for rows that are about to come.
+ENOUGH = 100  # rows
+LULL_MS = 4  # without a new row: nothing is about to come
+GATHER_SECONDS = 0.02  # at most
+MANY = 4000  # rows taken from the host before they are judged
+LOOK_SECONDS = 0.02  # between looks at a row that is judged in this process
 
 
 def run(channel: bw_channel.Channel, start: dict) -> None:
@@ -41,21 +45,27 @@ class Judging:
         self.channel = channel
         self.task = task
         self.seconds = seconds
+        self.rows: deque = deque()
 
     def serve(self) -> None:
         while True:
-            rows = deque(message for message in self.channel.receive() if message["op"] == "score")
-            while rows:
-                self.take(rows)
+            self.receive()
+            while self.rows:
+                self.take(self.rows)
+            self.channel.flush()
+
+    def receive(self) -> None:
+        self.rows.extend(message for message in self.channel.receive() if message["op"] == "score")
 
     def take(self, rows: deque) -> None:
         """Judge at least the first row and take what was judged away."""
         raise NotImplementedError
 
     def tell(self, row: dict, found: dict) -> None:
+        """Goes out with the next flush."""
         answer = {"cell": row["cell"], "attempt": row["attempt"]}
         op = "unscored" if "error" in found else "scored"
-        self.channel.post({"op": op, **answer, **found})
+        self.channel.outbox.append(bw_channel.encode({"op": op, **answer, **found}))
 
     def unscored(self, row: dict, kind: str, message: str) -> None:
         self.tell(row, {"error": {"class": kind, "message": message}})
@@ -69,23 +79,35 @@ class TimeUp(BaseException):
 
 
 class InProcess(Judging):
-    """Judging in this process: for graders that we compiled and that run nothing the model wrote."""
+    """Judging in this process: for graders that we compiled and that run nothing the model wrote.
+
+    One timer ticks while there is work: it sends what was found, and interrupts a row whose time is up.
+    """
 
     def serve(self) -> None:
-        signal.signal(signal.SIGALRM, self.time_up)
-        super().serve()
+        self.deadline = 0.0  # of the row that is being judged; 0 = none is
+        signal.signal(signal.SIGALRM, self.look)
+        while True:
+            self.receive()
+            signal.setitimer(signal.ITIMER_REAL, LOOK_SECONDS, LOOK_SECONDS)
+            while self.rows:
+                self.take(self.rows)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            self.channel.flush()
 
-    def time_up(self, *ignored) -> None:
-        raise TimeUp
+    def look(self, *ignored) -> None:
+        if self.deadline:
+            self.channel.flush()
+            if time.monotonic() > self.deadline:
+                self.deadline = 0.0
+                raise TimeUp
 
     def take(self, rows: deque) -> None:
         row = rows.popleft()
         try:
-            signal.setitimer(signal.ITIMER_REAL, self.seconds)
-            try:
-                found = bw_verdict.judge(self.task, row, passing=TimeUp)
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
+            self.deadline = time.monotonic() + self.seconds
+            found = bw_verdict.judge(self.task, row, passing=TimeUp)
+            self.deadline = 0.0
         except TimeUp:
             self.late(row)
         else:
@@ -103,37 +125,52 @@ class Children(Judging):
         self.us = os.getpid()
         gc.collect()
         gc.freeze()
+        gc.disable()  # rows and verdicts hold no cycles, and a collection would touch pages shared with the child
 
     def take(self, rows: deque) -> None:
         if self.hits >= HITS or bw_guard.loads_by_name():
             self.alone(rows.popleft())
+            self.channel.flush()
         else:
+            self.gather()
             self.batch(rows)
+
+    def gather(self) -> None:
+        """Take what lies ready, and while that is little, what comes within moments."""
+        deadline = time.monotonic() + GATHER_SECONDS
+        while len(self.rows) < MANY:
+            patient = len(self.rows) < ENOUGH and time.monotonic() < deadline
+            if not self.channel.ready(LULL_MS if patient else 0):
+                return
+            self.receive()
 
     def batch(self, rows: deque) -> None:
         """Judge from the left until a row stops the child; that row goes on alone."""
-        child = Child(self, list(rows), guarded=False)
+        child = bw_child.Child(self, list(rows), with_hook=True)
         while rows:
-            found = child.answer(self.seconds)
-            if found is None:
+            found = child.answers(self.seconds)
+            if not found:
                 break
-            self.tell(rows.popleft(), found)
+            for each in found:
+                self.tell(rows.popleft(), each)
+            self.channel.flush()
         status = child.end()
         if not rows:
             return
         if child.late:
             self.late(rows.popleft())
-            return
-        self.hits += os.WIFEXITED(status) and os.WEXITSTATUS(status) == bw_guard.CAUGHT
-        self.alone(rows.popleft())
+        else:
+            self.hits += os.WIFEXITED(status) and os.WEXITSTATUS(status) == bw_guard.CAUGHT
+            self.alone(rows.popleft())
+        self.channel.flush()
 
     def alone(self, row: dict) -> None:
-        child = Child(self, [row], guarded=True)
-        found = child.answer(self.seconds)
+        child = bw_child.Child(self, [row], with_hook=False)
+        found = child.answers(self.seconds)
         status = child.end()
         self.clean.after(child.pid)
-        if found is not None:
-            self.tell(row, found)
+        if found:
+            self.tell(row, found[0])
         elif child.late:
             self.late(row)
         else:
@@ -144,91 +181,3 @@ def how(status: int) -> str:
     if os.WIFSIGNALED(status):
         return f"signal {os.WTERMSIG(status)}"
     return f"exit status {os.WEXITSTATUS(status)}"
-
-
-class Child:
-    """One forked judge and the pipe on which it answers."""
-
-    def __init__(self, parent: Children, rows: list, guarded: bool) -> None:
-        self.nonce = os.urandom(16).hex()
-        self.buffer = bytearray()
-        self.expected = 0
-        self.late = False
-        self.pipe, theirs = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                self.judge(parent, rows, theirs, guarded)
-            finally:
-                os._exit(1)
-        os.close(theirs)
-        self.poll = select.poll()
-        self.poll.register(self.pipe, select.POLLIN)
-
-    # --- In the child -----------------------------------------------------------------------------------------
-
-    def judge(self, parent: Children, rows: list, pipe: int, guarded: bool) -> None:
-        os.setsid()
-        parent.channel.socket.close()  # the host is out of reach from here
-        parent.channel.nonce = ""
-        os.close(self.pipe)
-        nonce, self.nonce = self.nonce, ""
-        task, leave, write, dumps, judge = parent.task, os._exit, os.write, json.dumps, bw_verdict.judge
-        options = {}
-        if guarded and parent.walled:
-            bw_guard.forbid_signals_to(parent.us, os.getpid())
-        elif not guarded:
-            options["watch"] = bw_guard.arm()
-            options["watch"](True)
-        for at, row in enumerate(rows):
-            found = judge(task, row, **options)
-            data = dumps({"nonce": nonce, "row": at, **found}).encode()
-            data = bw_channel.LENGTH.pack(len(data)) + data
-            while data:
-                data = data[write(pipe, data) :]
-        leave(0)
-
-    # --- In the parent ----------------------------------------------------------------------------------------
-
-    def answer(self, seconds: float):
-        """The next row's verdict; None when the child ended, spoke wrongly or was late."""
-        deadline = time.monotonic() + seconds
-        while True:
-            if len(self.buffer) >= 4:
-                size = bw_channel.LENGTH.unpack_from(self.buffer)[0]
-                if size > ANSWER_CAP:
-                    return None
-                if len(self.buffer) >= 4 + size:
-                    data = bytes(self.buffer[4 : 4 + size])
-                    del self.buffer[: 4 + size]
-                    return self.read(data)
-            left = deadline - time.monotonic()
-            if left <= 0 or not self.poll.poll(left * 1000):
-                self.late = True
-                return None
-            data = os.read(self.pipe, 1 << 16)
-            if not data:
-                return None
-            self.buffer += data
-
-    def read(self, data: bytes):
-        try:
-            found = json.loads(data)
-        except (ValueError, RecursionError):
-            return None
-        if type(found) is not dict or found.pop("nonce", None) != self.nonce or found.pop("row", None) != self.expected:
-            return None
-        self.expected += 1
-        if type(found.get("error")) is dict:
-            return {"error": found["error"]}
-        value = {name: found.get(name) for name in ("score", "explanation", "metrics")}
-        return bw_verdict.verdict(value)
-
-    def end(self) -> int:
-        """Its exit status; it is killed first if it still lives."""
-        os.close(self.pipe)
-        finished, status = os.waitpid(self.pid, os.WNOHANG)
-        if not finished:
-            os.kill(self.pid, signal.SIGKILL)
-            _, status = os.waitpid(self.pid, 0)
-        return status

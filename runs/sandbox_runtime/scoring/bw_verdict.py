@@ -1,7 +1,7 @@
 """What score() returned, read strictly: nothing is clamped, rounded or guessed."""
 
-import inspect
 import json
+from types import CoroutineType
 
 import bw_channel
 
@@ -53,7 +53,7 @@ def judge(task, row: dict, passing: type | tuple = (), watch=lambda on: None) ->
     """
     try:
         value = task.score(row["index"], row["output"], row["expected"])
-        if inspect.iscoroutine(value):
+        if isinstance(value, CoroutineType):
             import asyncio
 
             value = asyncio.run(value)

@@ -4,18 +4,23 @@ It keeps connections, speaks only what a POST needs, and never sends a request t
 only a connection that was found closed BEFORE anything was sent is replaced.
 """
 
-import asyncio
+import _socket as socket  # the plain module: quicker to load, and its calls are the same
 import errno
 import json
 import os
-import socket
 import struct
+import time
 
 import bench_task
 import bw_environ
 
 HEAD_CAP = 256 << 10
 DEFAULT_TIMEOUT = 600.0
+FIRST_READ, READ = 16 << 10, 256 << 10  # bytes
+ESTABLISHED = b"\x01"  # the state in the first byte of TCP_INFO
+FRESH = 0.5  # seconds
+CHAT = "/v1/chat/completions"
+dumps = json.JSONEncoder(allow_nan=False).encode
 
 
 class ConnectFailed(OSError):
@@ -41,7 +46,6 @@ class Address:
     model = ""
     host_line = b""
     idle: list = []
-    loop_idle: dict = {}
 
 
 def configure(port: int, model: str) -> None:
@@ -64,6 +68,7 @@ class Answer:
         self.reason = ""
         self.version = 11
         self.headers: list = []
+        self.lower: dict = {}  # the same by small name; of several, the last
         self.body = b""
         self.length = None  # bytes; None = chunked or until the connection ends
         self.chunked = False
@@ -72,6 +77,11 @@ class Answer:
 
     def feed(self, data: bytes) -> bool:
         """True when the answer is whole. Raises Broken."""
+        if not self.status and not self.buffer:
+            data = self._quick_head(data)
+            if self.status and len(data) == self.length:
+                self._whole(data)
+                return True
         self.buffer += data
         if not self.status and not self._head():
             return False
@@ -94,24 +104,39 @@ class Answer:
         self.body = body
         self.done = True
 
-    def _head(self) -> bool:
-        end = self.buffer.find(b"\r\n\r\n")
+    def _quick_head(self, data: bytes) -> bytes:
+        """Most answers come whole: no buffer is needed then. Returns what follows the head."""
+        end = data.find(b"\r\n\r\n")
         if end < 0:
-            if len(self.buffer) > HEAD_CAP:
-                raise Broken("endless headers")
-            return False
-        lines = self.buffer[:end].decode("latin-1").split("\r\n")
-        del self.buffer[: end + 4]
+            return data
+        self._lines(data[:end])
+        return data[end + 4 :]
+
+    def _head(self) -> bool:
+        while not self.status:
+            end = self.buffer.find(b"\r\n\r\n")
+            if end < 0:
+                if len(self.buffer) > HEAD_CAP:
+                    raise Broken("endless headers")
+                return False
+            head = bytes(self.buffer[:end])
+            del self.buffer[: end + 4]
+            self._lines(head)
+        return True
+
+    def _lines(self, head: bytes) -> None:
+        """Read a head; one that only announces another (1xx) leaves ``status`` at 0."""
+        lines = head.decode("latin-1").split("\r\n")
         version, _, rest = lines[0].partition(" ")
         code, _, self.reason = rest.partition(" ")
         if not version.startswith("HTTP/1.") or not code.isdigit():
             raise Broken("not an HTTP answer")
         if code.startswith("1"):
-            return self._head()
+            return
         self.version = 10 if version == "HTTP/1.0" else 11
         self.headers = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines[1:])]
-        self._framing({name.lower(): value for name, value in self.headers}, int(code))
-        return True
+        self.lower = {name.lower(): value for name, value in self.headers}
+        self._framing(self.lower, int(code))
 
     def _framing(self, headers: dict, status: int) -> None:
         self.status = status
@@ -156,9 +181,10 @@ def post(path: str, headers: list, body: bytes, connect_timeout, read_timeout) -
         if timeout != read_timeout:
             set_timeout(connection, read_timeout)
         connection.sendall(head(path, headers, body))
-        answer = Answer()
+        answer, size = Answer(), FIRST_READ
         while not answer.done:
-            data = connection.recv(1 << 17)
+            data = connection.recv(size)
+            size = READ
             if not answer.feed(data) and not data and not answer.end():
                 raise Broken("Remote end closed connection without response")
     except BlockingIOError:
@@ -171,7 +197,7 @@ def post(path: str, headers: list, body: bytes, connect_timeout, read_timeout) -
         connection.close()
         raise Broken(str(error)) from error
     if answer.keep:
-        Address.idle.append((connection, read_timeout))
+        Address.idle.append((connection, read_timeout, time.monotonic()))
     else:
         connection.close()
     return answer
@@ -181,25 +207,38 @@ def take_idle():
     """A kept connection on which nothing lies waiting (a waiting byte or an end means: closed by the gateway)."""
     while Address.idle:
         try:
-            connection, timeout = Address.idle.pop()
+            connection, timeout, since = Address.idle.pop()
         except IndexError:
             return None
-        try:
-            connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
+        if usable(connection, since):
             return connection, timeout
-        except OSError:
-            pass
         connection.close()
     return None
 
 
-def dial(timeout):
+def usable(connection, since: float) -> bool:
+    """Asked of the kernel in a way that lets no other thread in between while the connection was used just now."""
     try:
-        connection = socket.create_connection(("127.0.0.1", Address.port), timeout=timeout)
+        if time.monotonic() - since < FRESH:
+            return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) == ESTABLISHED
+        connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def dial(timeout):
+    connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(timeout)
+        connection.connect(("127.0.0.1", Address.port))
     except TimeoutError as error:
+        connection.close()
         raise ConnectTimedOut(str(error)) from error
     except OSError as error:
+        connection.close()
         raise ConnectFailed(str(error)) from error
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.settimeout(None)
@@ -214,83 +253,6 @@ def set_timeout(connection, seconds) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, value)
 
 
-# --- Event loop --------------------------------------------------------------------------------------------------
-
-
-class Line(asyncio.Protocol):
-    """A kept connection inside an event loop; one request at a time."""
-
-    def __init__(self) -> None:
-        self.transport = None
-        self.answer = None
-        self.waiting = None
-        self.open = True
-
-    def connection_made(self, transport) -> None:
-        self.transport = transport
-
-    def begin(self, data: bytes):
-        self.answer = Answer()
-        self.waiting = asyncio.get_running_loop().create_future()
-        self.transport.write(data)
-        return self.waiting
-
-    def data_received(self, data: bytes) -> None:
-        if self.waiting is None or self.waiting.done():
-            self.transport.abort()
-            return
-        try:
-            if self.answer.feed(data):
-                self.waiting.set_result(self.answer)
-        except Broken as error:
-            self.waiting.set_exception(error)
-
-    def connection_lost(self, error) -> None:
-        self.open = False
-        if self.waiting is not None and not self.waiting.done():
-            if self.answer.end():
-                self.waiting.set_result(self.answer)
-            else:
-                self.waiting.set_exception(Broken("Remote end closed connection without response"))
-
-
-async def post_async(path: str, headers: list, body: bytes, seconds) -> Answer:
-    loop = asyncio.get_running_loop()
-    pool = Address.loop_idle.setdefault(loop, [])
-    line = None
-    while pool and (line is None or not line.open):
-        line = pool.pop()
-    if line is None or not line.open:
-        line = await dial_async(loop)
-    timer = loop.call_later(seconds, expire, line, seconds) if seconds else None
-    try:
-        answer = await line.begin(head(path, headers, body))
-    except BaseException:
-        line.transport.abort()
-        raise
-    finally:
-        if timer is not None:
-            timer.cancel()
-    if answer.keep and line.open:
-        pool.append(line)
-    else:
-        line.transport.abort()
-    return answer
-
-
-async def dial_async(loop) -> Line:
-    try:
-        _, line = await loop.create_connection(Line, "127.0.0.1", Address.port)
-    except OSError as error:
-        raise ConnectFailed(str(error)) from error
-    return line
-
-
-def expire(line: Line, timeout: float) -> None:
-    if not line.waiting.done():
-        line.waiting.set_exception(ReadTimedOut(f"no answer in {timeout} s"))
-
-
 # --- Chat --------------------------------------------------------------------------------------------------------
 
 
@@ -298,9 +260,9 @@ def prepared(messages: list, params: dict):
     """(headers, body, timeout) of one chat request."""
     timeout = params.pop("timeout", DEFAULT_TIMEOUT)
     model = params.pop("model", Address.model)
-    body = json.dumps({"model": model, "messages": messages, **params}, allow_nan=False).encode()
+    body = dumps({"model": model, "messages": messages, **params}).encode()
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
-    key = os.environ.get(bw_environ.KEY)
+    key = bw_environ.current_key.get() or os.environ.get(bw_environ.KEY)
     if key:
         headers.append(("Authorization", f"Bearer {key}"))
     return headers, body, timeout
@@ -321,16 +283,7 @@ def read_chat(answer: Answer) -> dict:
 def chat_sync(messages: list, params: dict) -> dict:
     headers, body, timeout = prepared(messages, params)
     try:
-        answer = post("/v1/chat/completions", headers, body, timeout, timeout)
-    except OSError as error:
-        raise bench_task.ChatError(0, no_answer(error)) from error
-    return read_chat(answer)
-
-
-async def chat(messages: list, params: dict) -> dict:
-    headers, body, timeout = prepared(messages, params)
-    try:
-        answer = await post_async("/v1/chat/completions", headers, body, timeout)
+        answer = post(CHAT, headers, body, timeout, timeout)
     except OSError as error:
         raise bench_task.ChatError(0, no_answer(error)) from error
     return read_chat(answer)

@@ -1,15 +1,15 @@
 """The solve role: inputs in, outputs out; many tasks at once, on threads or on one event loop."""
 
-import asyncio
+import _socket
+import array
 import contextvars
-import inspect
-import json
+import gc
 import os
-import queue
-import select
-import socket
+import sys
 import threading
 import time
+from _queue import SimpleQueue
+from types import CoroutineType
 
 import bw_channel
 import bw_clients
@@ -19,6 +19,10 @@ import bw_user
 
 FIRST_THREADS = 8
 STACK = 1 << 20
+# Seconds that a thread may compute before another gets its turn. Hundreds of threads that wait for their turn all
+# wake up that often, so Python's own 5 ms costs more than the work itself.
+TURN = 0.02
+COROUTINE = 0x80  # a code object's flag of ``async def``
 SLOW = 5  # a solve longer than this many ticks is waiting rather than computing
 
 
@@ -31,25 +35,36 @@ def run(channel: bw_channel.Channel, start: dict) -> None:
     task = bw_user.load_or_tell(channel, start["code"], lambda task: {"async": is_async(task)})
     if task is None:
         return
+    gc.collect()
+    gc.freeze()
     if is_async(task):
-        asyncio.run(Loop(channel, task, start["concurrency"]).serve())
+        import bw_loop
+
+        bw_loop.run(channel, task, start["concurrency"])
     else:
         Threads(channel, task, start["concurrency"]).serve()
 
 
 def is_async(task) -> bool:
-    return inspect.iscoroutinefunction(task.solve)
+    inspect = sys.modules.get("inspect")  # it takes long to load, and whoever marks a function has loaded it
+    if inspect is not None:
+        return inspect.iscoroutinefunction(task.solve)
+    code = getattr(getattr(task.solve, "__func__", task.solve), "__code__", None)
+    return bool(code is not None and code.co_flags & COROUTINE)
 
 
 def pass_listener_out(channel: bw_channel.Channel, port: int) -> int:
     """Listen for the model's clients, hand the listener to the host, keep nothing of it."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", port))
-        listener.listen(1024)
-        frame = channel.frame([bw_channel.encode({"op": "listening"})])
-        socket.send_fds(channel.socket, [frame], [listener.fileno()])
-        return listener.getsockname()[1]
+    listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(1024)
+    port = listener.getsockname()[1]
+    frame = channel.frame([bw_channel.encode({"op": "listening"})])
+    passed = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [listener.fileno()]))
+    channel.socket.sendmsg([frame], [passed])
+    listener.close()
+    return port
 
 
 class Answers:
@@ -85,24 +100,32 @@ class Answers:
         return bw_channel.encode(answer)
 
 
+class CancelledError(BaseException):
+    """Told of a solve that was cancelled before it began."""
+
+
 class Threads(Answers):
-    """Plain solves. Threads come on demand: a few are quickest while answers are quick."""
+    """Plain solves. Threads come on demand: a few are quickest while answers are quick.
+
+    One more thread sends what the others have left: between two of its turns many answers gather.
+    """
 
     def __init__(self, channel: bw_channel.Channel, task, most: int) -> None:
         super().__init__(channel, task)
         self.most = max(1, most)
-        self.queue: queue.SimpleQueue = queue.SimpleQueue()
+        self.queue: SimpleQueue = SimpleQueue()
+        self.answers: SimpleQueue = SimpleQueue()
         self.idle: list = []
         self.done: list = []
         self.count = 0
 
     def serve(self) -> None:
         threading.stack_size(STACK)
-        ready = select.poll()
-        ready.register(self.channel.socket, select.POLLIN)
+        sys.setswitchinterval(TURN)
+        threading.Thread(target=self.tell, daemon=True).start()
         while True:
             if self.queue.qsize() and self.count < self.most:
-                if not ready.poll(1):
+                if not self.channel.ready(1):
                     self.grow()
                     continue
             for message in self.channel.receive():
@@ -141,75 +164,29 @@ class Threads(Answers):
             self.idle.pop()
             text = contextvars.Context().run(self.solve, message)
             self.done.append(None)
+            self.answers.put(text)
+
+    def tell(self) -> None:
+        answers, outbox = self.answers, self.channel.outbox
+        while True:
+            outbox.append(answers.get())
+            for _ in range(answers.qsize()):
+                outbox.append(answers.get())
             try:
-                self.channel.post_text(text)
+                self.channel.flush()
             except OSError:
                 os._exit(0)
 
     def solve(self, message: dict) -> str:
         log, began = self.begin(message), time.monotonic()
         if message["cell"] in self.cancelled:
-            return self.raised(message, asyncio.CancelledError("cancelled before it began"), began, log)
+            return self.raised(message, CancelledError("cancelled before it began"), began, log)
         try:
             output = self.task.solve(message["index"], message["input"])
-            if inspect.iscoroutine(output):  # an async solve under a plain decorator
+            if isinstance(output, CoroutineType):  # an async solve under a plain decorator
+                import asyncio
+
                 output = asyncio.run(output)
         except BaseException as error:
             return self.raised(message, error, began, log)
         return self.solved(message, output, began, log)
-
-
-class Loop(Answers):
-    """Async solves, all on one event loop; answers of one turn of the loop leave together."""
-
-    def __init__(self, channel: bw_channel.Channel, task, most: int) -> None:
-        super().__init__(channel, task)
-        self.room = asyncio.Semaphore(max(1, most))
-        self.running: dict = {}
-        self.buffer = bytearray()
-        self.over = False
-
-    async def serve(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.end = self.loop.create_future()
-        self.loop.add_reader(self.channel.socket, self.read)
-        await self.end
-
-    def read(self) -> None:
-        data = self.channel.socket.recv(1 << 20, socket.MSG_DONTWAIT)
-        if not data:
-            os._exit(0)
-        self.buffer += data
-        at = 0
-        while len(self.buffer) - at >= 4:
-            size = bw_channel.LENGTH.unpack_from(self.buffer, at)[0]
-            if len(self.buffer) - at - 4 < size:
-                break
-            for message in json.loads(self.buffer[at + 4 : at + 4 + size])["messages"]:
-                self.take(message)
-            at += 4 + size
-        del self.buffer[:at]
-
-    def take(self, message: dict) -> None:
-        cell = message["cell"]
-        if message["op"] == "cancel":
-            if cell in self.running:
-                self.running[cell].cancel()
-        elif message["op"] == "solve":
-            self.running[cell] = self.loop.create_task(self.solve(message))
-
-    async def solve(self, message: dict) -> None:
-        log, began = self.begin(message), time.monotonic()
-        try:
-            async with self.room:
-                began = time.monotonic()
-                output = await self.task.solve(message["index"], message["input"])
-            text = self.solved(message, output, began, log)
-        except BaseException as error:
-            text = self.raised(message, error, began, log)
-        finally:
-            if self.running.get(message["cell"]) is asyncio.current_task():
-                del self.running[message["cell"]]
-        if not self.channel.outbox:
-            self.loop.call_soon(self.channel.flush)
-        self.channel.outbox.append(text)
