@@ -4,6 +4,7 @@ import _socket
 import asyncio
 import json
 import os
+import selectors
 import time
 
 import bw_channel
@@ -12,9 +13,28 @@ import bw_solve
 READ = 128 << 10  # bytes
 
 
+BUSY = 32  # solves that run at once
+PAUSE = 0.001  # seconds; with that many, answers come so close that taking several per turn is cheaper
+
+
+class Unhurried(selectors.DefaultSelector):
+    """Waits a moment before it looks, when much is under way: fewer turns of the loop, the same work."""
+
+    running: dict = {}
+
+    def select(self, timeout=None):
+        if len(self.running) >= BUSY and (timeout is None or timeout > PAUSE):
+            time.sleep(PAUSE)
+        return super().select(timeout)
+
+
 def run(channel: bw_channel.Channel, task, most: int) -> None:
     """Until the host is gone."""
-    asyncio.run(Loop(channel, task, most).serve())
+    selector = Unhurried()
+    serving = Loop(channel, task, most)
+    selector.running = serving.running
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(selector)) as runner:
+        runner.run(serving.serve())
 
 
 class Loop(bw_solve.Answers):
@@ -22,10 +42,10 @@ class Loop(bw_solve.Answers):
 
     def __init__(self, channel: bw_channel.Channel, task, most: int) -> None:
         super().__init__(channel, task)
-        self.room = asyncio.Semaphore(max(1, most))
-        self.running: dict = {}
+        self.most = max(1, most)
+        self.queue: dict = {}  # messages by cell, in order
+        self.running: dict = {}  # tasks by cell
         self.buffer = bytearray()
-        self.over = False
 
     async def serve(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -47,27 +67,39 @@ class Loop(bw_solve.Answers):
                 self.take(message)
             at += 4 + size
         del self.buffer[:at]
+        self.start()
 
     def take(self, message: dict) -> None:
         cell = message["cell"]
         if message["op"] == "cancel":
             if cell in self.running:
                 self.running[cell].cancel()
+            elif cell in self.queue:
+                error = bw_solve.CancelledError("cancelled before it began")
+                self.leave(self.raised(self.queue.pop(cell), error, time.monotonic(), []))
         elif message["op"] == "solve":
-            self.running[cell] = self.loop.create_task(self.solve(message))
+            self.queue[cell] = message
+
+    def start(self) -> None:
+        while self.queue and len(self.running) < self.most:
+            cell = next(iter(self.queue))
+            self.running[cell] = self.loop.create_task(self.solve(self.queue.pop(cell)))
 
     async def solve(self, message: dict) -> None:
         log, began = self.begin(message), time.monotonic()
         try:
-            async with self.room:
-                began = time.monotonic()
-                output = await self.task.solve(message["index"], message["input"])
+            output = await self.task.solve(message["index"], message["input"])
             text = self.solved(message, output, began, log)
         except BaseException as error:
             text = self.raised(message, error, began, log)
         finally:
             if self.running.get(message["cell"]) is asyncio.current_task():
                 del self.running[message["cell"]]
+                self.start()
+        self.leave(text)
+
+    def leave(self, text: str) -> None:
+        """Send it at the end of this turn of the loop."""
         if not self.channel.outbox:
             self.loop.call_soon(self.channel.flush)
         self.channel.outbox.append(text)

@@ -122,6 +122,7 @@ class Threads(Answers):
     def serve(self) -> None:
         threading.stack_size(STACK)
         sys.setswitchinterval(TURN)
+        bw_http.Kernel.prepare()
         threading.Thread(target=self.tell, daemon=True).start()
         while True:
             if self.queue.qsize() and self.count < self.most:
