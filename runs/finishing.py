@@ -138,9 +138,13 @@ def halt(run: Run) -> None:
         summary = queries.summary(Run.objects.get(id=run.id))
         fault("F1")
         states.move(
-            run.id, "halted", events_after=[("RunHalted", {"halt_reason": reason, "note": run.halt_note})], halt_reason=reason,
-            summary=summary, finished_at=_now(),
-        )  # fmt: skip
+            run.id,
+            "halted",
+            events_after=[("RunHalted", {"halt_reason": reason, "note": run.halt_note})],
+            halt_reason=reason,
+            summary=summary,
+            finished_at=_now(),
+        )
     fault("F2")
 
 

@@ -11,7 +11,10 @@ from runs.models import Run
 
 
 def request_halt(run_id: UUID | str, reason: str, note: str = "") -> bool:
-    """Ask for a halt with ``halt_reason`` = reason and a person's own words. The first to ask is kept. False where the run has already ended."""
+    """Ask for a halt with ``halt_reason`` = reason and a person's own words. The first to ask is kept.
+
+    False where the run has already ended.
+    """
     with transaction.atomic():
         asked = Run.objects.filter(id=run_id, status__in=states.ACTIVE, halt_requested=None).update(
             halt_requested=reason, halt_note=note

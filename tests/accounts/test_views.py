@@ -2,13 +2,15 @@
 
 import re
 import time
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 
 from accounts import tokens
-from accounts.models import PersonalAccessToken
+from accounts.models import PersonalAccessToken, User
 from accounts.principal import BrowserSession
+from kernel import clock
 
 pytestmark = pytest.mark.django_db
 PAGE = "/manage/tokens"
@@ -108,6 +110,7 @@ def test_k01_names_are_inert(browser, alice):
 
 def test_c23_an_old_login_is_asked_for_the_password_and_then_goes_on(browser):
     fields = form(browser)
+    User.objects.update(created_at=clock.now() - timedelta(days=30))
     session = browser.session
     session["account_authentication_methods"][0]["at"] = time.time() - 16 * 60
     session.save()
@@ -170,3 +173,10 @@ def test_a_forgotten_password_is_set_anew(alice, mailoutbox):
     assert done.status_code == 302
     alice.refresh_from_db()
     assert alice.check_password("staple battery horse")
+
+
+def test_signing_up_counts_as_signing_in(db):
+    browser = Client()
+    browser.post("/accounts/signup/", {"email": "new@example.org", "password1": PASSWORD, "password2": PASSWORD})
+    answer = browser.post(PAGE, form(browser), follow=True)
+    assert b"Copy your new token now" in answer.content

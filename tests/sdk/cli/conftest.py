@@ -87,7 +87,10 @@ class RunTwin:
             "status": self.status,
             "trials": 1,
             "summary": self.summary,
-            "cost": {"billed": {"amount_cents": 0, "amount": "0.00213400", "currency": "USD"}},
+            "cost": {
+                "billed": {"amount_cents": 0, "amount": "0.00000000", "currency": "USD"},
+                "model": {"amount_cents": 0, "amount": "0.00213400", "currency": "USD"},
+            },
             "links": {"dashboard": f"http://host/runs/{run_id}"},
             **self.extra,
         }

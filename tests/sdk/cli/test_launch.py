@@ -38,7 +38,7 @@ def test_as_a_table_it_prints_the_honest_line_cost_and_link(runs: Any, call: Any
     assert done.out.splitlines() == [
         "score 82.0% [76.1, 86.7] · 200 tasks = 164 pass / 36 fail / 0 errored / 0 unscored / 0 skipped"
         " · coverage 100%",
-        "cost $0.002134",
+        "cost: $0.002134 at the provider, $0.00 billed by Benchwright",
         "http://host/runs/run-1",
     ]
     assert "materialize started" in done.err
