@@ -14,7 +14,7 @@ from kernel.faults import fault
 from runs.gateway import rules
 from runs.gateway.answers import Refused, error_body, normalised
 from runs.gateway.http.inbound import Inbound, Request
-from runs.gateway.http.outbound import UpstreamError
+from runs.gateway.http.outbound import Exchange, Outbound, UpstreamError
 from runs.gateway.journal import FAILED, SETTLED, UNKNOWN, Call
 from runs.gateway.leases import MOST_CALLS, RETRIED, Attempt, Lease, RunBook
 from runs.gateway.rules import Asked
@@ -53,7 +53,25 @@ class Failed(Exception):
 class Chat:
     """One chat completion asked by a client."""
 
-    __slots__ = ("asked", "attempt", "book", "call", "conn", "gate", "keep", "lease", "relay", "rested", "waited")
+    __slots__ = (
+        "asked",
+        "attempt",
+        "begun",
+        "body",
+        "book",
+        "call",
+        "conn",
+        "earlier",
+        "entered",
+        "gate",
+        "keep",
+        "lease",
+        "outbound",
+        "relay",
+        "rested",
+        "task",
+        "waited",
+    )
 
     def __init__(self, gate: "Gateway", lease: Lease, conn: Inbound, request: Request) -> None:
         self.gate = gate
@@ -65,32 +83,156 @@ class Chat:
         self.asked: Asked = rules.prepare(request.body, self.book.model, self.book.provider, self.book.params)
         self.call: Call | None = None
         self.relay: Relay | None = None
+        self.earlier: Call | None = None  # what the journal has for this very request
+        self.outbound: Outbound | None = None
+        self.task: asyncio.Task[None] | None = None
+        self.entered = False  # holds a slot of the pace
         self.waited = 0.0  # seconds for slots and back-off
         self.rested = 0.0  # of them back-off
 
-    async def run(self) -> None:
-        """Answers the client. Never raises but CancelledError."""
+    def start(self) -> None:
+        """Answers the client, now or later. Refused."""
+        if not self._go_direct():
+            self._spawn(None)
+            self.lease.open_calls += 1  # _over takes it off again
+
+    def _spawn(self, bad: Failed | None) -> None:
+        self.task = self.gate.loop.create_task(self.run(bad))
+        self.gate.tasks.add(self.task)
+        self.task.add_done_callback(self.gate.tasks.discard)
+
+    def cancel(self) -> None:
+        """Ends a call that has not been answered: what had been sent stays in doubt."""
+        if self.task is not None:
+            self.task.cancel()
+        elif self.call is not None:
+            self._leave()
+            if self.outbound is not None:
+                self.outbound.give_up()
+                self.outbound = None
+            self._cancelled()
+            self._over()
+            self.call = None
+
+    def _over(self) -> None:
+        self.lease.open_calls -= 1
+        if self in self.attempt.open:
+            self.attempt.open.remove(self)
+        self.gate.direct.discard(self)
+
+    def _own(self, call: Call) -> None:
+        self.call = call
+        self.attempt.calls.append(call)
+        self.attempt.open.append(self)
+
+    # -- the common case: one callback after the other, no task ----------------------------------------------------
+    def _go_direct(self) -> bool:
+        """Begins a call that nothing stands in the way of. False, and nothing done, for any other. Refused."""
+        book, attempt, pace = self.book, self.attempt, self.book.pace
+        if self.asked.stream or book.pool is None or self.lease.ended or pace.waiters or not pace.free():
+            return False
+        if attempt.known is None and not self.gate.new_cell(book, attempt):
+            return False
+        call, fresh = self._take()
+        if not fresh:
+            self.earlier = call
+            return False
+        self._own(call)
+        self.gate.direct.add(self)
+        self.lease.open_calls += 1
+        pace.open += 1
+        self.entered = True
+        fault("M1")
+        self.gate.journal.post(call, self._durable)
+        return True
+
+    def _durable(self, bad: OSError | None) -> None:
+        """The journal has the call: off it goes."""
+        call = self.call
+        if call is None:
+            return  # cancelled meanwhile
+        if bad is not None:
+            self._broke(bad)
+            return
+        fault("M2")
+        pool = self.book.pool
+        conn = pool.ready() if pool is not None else None
+        if pool is None or conn is None:
+            self.gate.direct.discard(self)
+            self._spawn(None)  # it dials
+            return
+        call.tries += 1
+        self.begun = time.monotonic()
+        self.outbound = conn
+        conn.send(Exchange(pool.loop, self._heard), pool.target.request(self.asked.payload))
+
+    def _heard(self, exchange: Exchange) -> None:
+        """The provider has answered, or can't be heard."""
+        call = self.call
+        if call is None:
+            return
+        self.outbound = None
+        call.latency_ms = int((time.monotonic() - self.begun) * 1000)
         try:
-            await self._run()
+            if exchange.error is not None:
+                raise self._unheard(exchange.error)
+            self.body = self._judged(call, exchange.status, exchange.headers, b"".join(exchange.chunks))
+            self._leave(ok=True)
+            call.settled = time.time()
+            call.status = SETTLED
+            self.gate.journal.finish(call, self._deliver)
+            self._over()
+        except Failed as bad:
+            self._leave(refused=bad.status == 429, failed=bad.status >= 500, retry_after=bad.retry_after)
+            self.gate.direct.discard(self)
+            self._spawn(bad)
+        except Exception as bad:
+            self._broke(bad)
+
+    def _deliver(self) -> None:
+        """The journal has the answer: the client's turn."""
+        call = self.call
+        if call is not None:
+            self.gate.store.add(call)
+            if call.finished is not None and not call.finished.done():
+                call.finished.set_result(None)
+            fault("M5")
+            self.conn.respond(200, self.body, keep=self.keep)
+
+    def _broke(self, bad: Exception) -> None:
+        self._leave()
+        self._inside(bad)
+        self._over()
+        self.call = None
+
+    # -- everything else: a task -----------------------------------------------------------------------------------
+    async def run(self, bad: Failed | None = None) -> None:
+        """Answers the client; ``bad`` is how a first try ended. Never raises but CancelledError."""
+        try:
+            await self._run(bad)
         except Refused as no:
             self.conn.respond(no.status, no.body(), keep=self.keep)
-        except Failed as bad:
+        except Failed as end:
             if self.relay is not None and self.relay.begun:
                 self.conn.break_off()
             else:
-                self.conn.respond(bad.status, bad.body, keep=self.keep, extra=NO_RETRY)
+                self.conn.respond(end.status, end.body, keep=self.keep, extra=NO_RETRY)
         except asyncio.CancelledError:
             self._cancelled()
-        except Exception:
-            log.exception("a call broke inside the gateway")
-            self.attempt.trouble = "provider_error"
-            self._end(FAILED, error_class="provider_error", message="the gateway failed")
-            if self.relay is not None and self.relay.begun:
-                self.conn.break_off()
-            else:
-                self.conn.respond(500, error_body(500, "internal_error", "the gateway failed"), keep=False)
+        except Exception as broken:
+            self._inside(broken)
         finally:
-            self.lease.open_calls -= 1
+            self._leave()
+            self._over()
+
+    def _inside(self, bad: Exception) -> None:
+        log.error("a call broke inside the gateway", exc_info=bad)
+        self.attempt.trouble = "provider_error"
+        self._end(FAILED, error_class="provider_error", message="the gateway failed")
+        if self.relay is not None and self.relay.begun:
+            self.conn.break_off()
+        else:
+            self.conn.respond(500, error_body(500, "internal_error", "the gateway failed"), keep=False)
 
     def _cancelled(self) -> None:
         """The attempt was closed, or the run cut off. What had been sent stays in doubt."""
@@ -107,53 +249,50 @@ class Chat:
             self.conn.respond(401, error_body(401, "key_expired", "this key's attempt is over"), keep=False)
 
     # -- journal ---------------------------------------------------------------------------------------------------
-    async def _run(self) -> None:
-        if self.attempt.known is None:
-            await self.gate.load(self.book, self.attempt)
-        call, fresh = self._take()
-        if not fresh:
-            await self._again(call)
-            return
-        self.call = call
-        self.attempt.calls.append(call)
-        task = asyncio.current_task()
-        if task is not None:
-            self.attempt.open[task] = call
-        try:
-            await self._new(call)
-        finally:
-            if task is not None:
-                self.attempt.open.pop(task, None)
+    async def _run(self, bad: Failed | None) -> None:
+        if self.call is None:
+            if self.attempt.known is None:
+                await self.gate.load(self.book, self.attempt)
+            call, fresh = (self.earlier, False) if self.earlier is not None else self._take()
+            if not fresh:
+                await self._again(call)
+                return
+            self._own(call)
+        else:
+            call = self.call
+        await self._new(call, bad)
 
     def _take(self) -> tuple[Call, bool]:
         """The journal's call for this request, or a new one. Those that did not succeed are stepped over."""
-        attempt, digest = self.attempt, self.asked.hash
+        attempt, book, digest = self.attempt, self.book, self.asked.hash
         if len(attempt.calls) >= MOST_CALLS:
             raise Refused(429, "too_many_calls", f"an attempt may make {MOST_CALLS} calls")
         if self.gate.store.full():
             attempt.trouble = "provider_error"
             raise Refused(503, "journal_full", "the gateway waits for its database")
-        cell = self.book.cells.get(attempt.ordinal, {})
-        known = attempt.known or {}
-        occurrence = attempt.counts[digest]
-        while True:
-            found = cell.get((digest, occurrence)) or known.get((digest, occurrence))
-            if found is None or found.status not in (FAILED, UNKNOWN):
-                break
-            occurrence += 1
+        occurrence, found = attempt.counts.get(digest, 0), None
+        cell, known = book.cells.get(attempt.ordinal), attempt.known
+        if cell or known:
+            while True:
+                place = digest, occurrence
+                found = (cell.get(place) if cell else None) or (known.get(place) if known else None)
+                if found is None or found.status not in (FAILED, UNKNOWN):
+                    break
+                occurrence += 1
         attempt.counts[digest] = occurrence + 1
         if found is not None:
             return found, False
-        call = Call(self.book.run, attempt.ordinal, attempt.number, digest, occurrence)
+        call = Call(book.run, attempt.ordinal, attempt.number, digest, occurrence)
         call.streamed = self.asked.stream
         call.request = self.asked.payload
-        self.book.remember(call)
+        book.remember(call)
         return call, True
 
     async def _again(self, call: Call) -> None:
         """An earlier attempt made this call: its answer, once it is there."""
         self.attempt.calls.append(call)
         self.attempt.reused += 1
+        self.gate.journal.flush()  # nothing is told that a crash could still take back
         if not call.ended():
             if call.finished is None:
                 call.finished = asyncio.get_running_loop().create_future()
@@ -193,18 +332,21 @@ class Chat:
             call.finished.set_result(None)
 
     # -- the provider ----------------------------------------------------------------------------------------------
-    async def _new(self, call: Call) -> None:
+    async def _new(self, call: Call, bad: Failed | None) -> None:
         while True:
+            if bad is not None and (
+                not bad.retry or call.tries >= TRIES or self.lease.ended or not await self._back_off(call, bad)
+            ):
+                call.http_status = bad.status
+                call.response = call.response or bad.body
+                self._end(FAILED, error_class=bad.error_class, message=bad.message)
+                raise bad
             call.tries += 1
             try:
                 await self._try(call)
                 return
-            except Failed as bad:
-                if not bad.retry or call.tries >= TRIES or self.lease.ended or not await self._back_off(call, bad):
-                    call.http_status = bad.status
-                    call.response = call.response or bad.body
-                    self._end(FAILED, error_class=bad.error_class, message=bad.message)
-                    raise
+            except Failed as found:
+                bad = found
 
     async def _back_off(self, call: Call, bad: Failed) -> bool:
         """Waits before the next try. False where the wait would be longer than we may wait in all."""
@@ -239,13 +381,8 @@ class Chat:
             self.waited += time.monotonic() - begun
 
     async def _try(self, call: Call) -> None:
-        pace = self.book.pace
-        if not pace.waiters and pace.free():
-            pace.open += 1
-        else:
-            await self._waiting(pace.enter())
-        refused = failed = ok = False
-        asked: float | None = None
+        if not self.entered:
+            await self._enter()
         try:
             if self.lease.ended:
                 raise Failed(
@@ -256,13 +393,26 @@ class Chat:
                 await self.gate.journal.sent(call)
                 fault("M2")
             await self._exchange(call)
-            ok = True
         except Failed as bad:
-            refused, failed = bad.status == 429, bad.status >= 500
-            asked = bad.retry_after
+            self._leave(refused=bad.status == 429, failed=bad.status >= 500, retry_after=bad.retry_after)
             raise
-        finally:
-            pace.leave(ok=ok, refused=refused, failed=failed, retry_after=asked)
+        self._leave(ok=True)
+
+    async def _enter(self) -> None:
+        pace = self.book.pace
+        if not pace.waiters and pace.free():
+            pace.open += 1
+        else:
+            await self._waiting(pace.enter())
+        self.entered = True
+
+    def _leave(
+        self, *, ok: bool = False, refused: bool = False, failed: bool = False, retry_after: float | None = None
+    ) -> None:
+        """Gives the slot back, where there is one."""
+        if self.entered:
+            self.entered = False
+            self.book.pace.leave(ok=ok, refused=refused, failed=failed, retry_after=retry_after)
 
     async def _exchange(self, call: Call) -> None:
         begun = time.monotonic()
@@ -297,6 +447,13 @@ class Chat:
         return failed
 
     def _answered(self, call: Call, status: int, headers: dict[bytes, bytes], raw: bytes) -> None:
+        body = self._judged(call, status, headers, raw)
+        self._end(SETTLED)
+        fault("M5")
+        self.conn.respond(200, body, keep=self.keep)
+
+    def _judged(self, call: Call, status: int, headers: dict[bytes, bytes], raw: bytes) -> bytes:
+        """What the client gets for an answer that counts, and its account in ``call``. Failed for any other."""
         raw = self.book.redactor.clean(raw)
         if self.book.redactor.found == 1:
             log.warning("run %s: the provider sent the key back; it was taken out", self.book.run)
@@ -312,11 +469,10 @@ class Chat:
             message = "the provider's answer is not JSON"
             raise Failed(502, error_body(502, "upstream_error", message), "provider_error", message) from None
         call.response = raw
-        self._settle(call, answer, len(body))
-        fault("M5")
-        self.conn.respond(200, body, keep=self.keep)
+        self._account(call, answer, len(body))
+        return body
 
-    def _settle(self, call: Call, answer: dict[str, Any], received: int) -> None:
+    def _account(self, call: Call, answer: dict[str, Any], received: int) -> None:
         book = self.book
         usage = metering.usage_of(answer, book.provider, len(self.asked.payload), received)
         served, upstream = answer.get("model"), answer.get("provider")
@@ -329,7 +485,6 @@ class Chat:
         call.tokens_in, call.tokens_out, call.tokens_cached, call.tokens_reasoning = usage[:4]
         call.estimated = usage.estimated
         call.cost, call.priced_by = metering.cost_of(usage, book.provider, book.model, call.served)
-        self._end(SETTLED)
 
     # -- streams ---------------------------------------------------------------------------------------------------
     async def _stream(self, call: Call, blocks: Any) -> None:
@@ -347,7 +502,8 @@ class Chat:
             self._cut(call, relay, str(bad), "provider_error")
         call.http_status = 200
         call.response = bytes(relay.kept)
-        self._settle(call, relay.summary(), relay.text_bytes)
+        self._account(call, relay.summary(), relay.text_bytes)
+        self._end(SETTLED)
         fault("M5")
         relay.end(self.keep)
 

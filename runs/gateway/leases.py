@@ -2,17 +2,19 @@
 
 import asyncio
 import time
-from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runs import gateway_keys
 from runs.gateway.answers import Redactor, Refused
-from runs.gateway.http.inbound import Inbound
+from runs.gateway.http.inbound import Inbound, Likeness
 from runs.gateway.http.outbound import Pool
 from runs.gateway.journal import SETTLED, Call
 from runs.gateway.pace import Pace
 from runs.providers.data import Provider
+
+if TYPE_CHECKING:
+    from runs.gateway.calls import Chat
 
 MOST_CALLS = 5000  # of one attempt; more is a scorer that runs wild
 RETRIED = frozenset({408, 409, 425, 429})  # what a provider may answer otherwise a little later
@@ -69,8 +71,8 @@ class Attempt:
         self.ordinal = ordinal
         self.number = number
         self.calls: list[Call] = []
-        self.counts: Counter[str] = Counter()
-        self.open: dict[asyncio.Task[None], Call] = {}
+        self.counts: dict[str, int] = {}  # occurrences of each request so far
+        self.open: list[Chat] = []
         self.known: dict[tuple[str, int], Call] | None = None  # the cell's earlier calls; None = not looked up yet
         self.loading: asyncio.Future[None] | None = None
         self.waits = Waits()
@@ -119,7 +121,8 @@ class Lease:
     def __init__(self, name: str, book: RunBook, mac_key: str, control: Any) -> None:
         self.name = name
         self.book = book
-        self.mac_key = mac_key
+        self.reader = gateway_keys.Reader(mac_key, name)
+        self.likenesses: list[Likeness] = []  # of its clients' requests
         self.control = control
         self.keys: dict[str, Attempt] = {}
         self.attempts: dict[tuple[int, int], Attempt] = {}
@@ -145,7 +148,7 @@ class Lease:
         if not key:
             raise Refused(401, "missing_key", "send BW_MODEL_PROXY_KEY as a bearer token")
         try:
-            parts = gateway_keys.read(self.mac_key, self.name, key)
+            parts = self.reader.read(key)
         except ValueError:
             parts = None
         if parts is None:
@@ -169,8 +172,8 @@ class Lease:
             return None
         self.keys.pop(attempt.key, None)
         attempt.closed = True
-        for task in attempt.open:
-            task.cancel()
+        for chat in list(attempt.open):
+            chat.cancel()
         return attempt
 
 

@@ -6,7 +6,7 @@ import gc
 import logging
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ TICK_SECONDS = 0.25
 LIVE_SECONDS = 1.0  # how often deleted secrets and ended runs are looked for
 MOST_CONNECTIONS = 4096  # of one lease
 STOP_SECONDS = 5.0
+NOTHING: dict[tuple[str, int], Call] = {}  # the earlier calls of a new cell; never written to
 
 
 class Gateway:
@@ -42,7 +43,8 @@ class Gateway:
         self.store = store
         self.books = Books(store)
         self.leases: dict[str, Lease] = {}
-        self.tasks: set[asyncio.Task[None]] = set()
+        self.tasks: set[asyncio.Task[None]] = set()  # of calls that have one
+        self.direct: set[Chat] = set()  # calls under way without
         store.on_stored.append(self._stored)
 
     def _stored(self, call: Call) -> None:
@@ -68,7 +70,7 @@ class Gateway:
             raise
 
     def _connection(self, lease: Lease) -> Inbound:
-        conn = Inbound(self._server_of(lease), lease.connections.discard)
+        conn = Inbound(self._server_of(lease), lease.connections.discard, lease.likenesses)
         lease.connections.add(conn)
         if len(lease.connections) > MOST_CONNECTIONS:
             self.loop.call_soon(conn.abort)
@@ -90,8 +92,8 @@ class Gateway:
             lease.server.close()
         if cancel:
             for attempt in lease.attempts.values():
-                for task in attempt.open:
-                    task.cancel()
+                for chat in list(attempt.open):
+                    chat.cancel()
         for conn in list(lease.connections):
             conn.abort()
         self.books.give_back(lease.book)
@@ -99,10 +101,11 @@ class Gateway:
     async def close_lease(self, name: str) -> None:
         """Ends a lease and its open calls; what they were is in the database when this returns, if that is there."""
         lease = self.leases.get(name)
-        waiting = [task for attempt in lease.attempts.values() for task in attempt.open] if lease else []
+        waiting = tasks_of(lease.attempts.values()) if lease else []
         self.end_lease(name, "lease_closed", cancel=True)
         if waiting:
             await asyncio.wait(waiting, timeout=5)
+        self.journal.flush()
         with contextlib.suppress(psycopg.Error):
             await self.store.flush()
 
@@ -113,8 +116,8 @@ class Gateway:
         lease.ended = "secret_revoked"
         lease.control.push({"op": "revoked", "lease": lease.name, "code": "secret_revoked"})
         for attempt in lease.attempts.values():
-            for task in attempt.open:
-                task.cancel()
+            for chat in list(attempt.open):
+                chat.cancel()
         lease.book.revoked = True  # a later lease must not use the opened secret
 
     # -- requests --------------------------------------------------------------------------------------------------
@@ -135,16 +138,19 @@ class Gateway:
     def _chat(self, lease: Lease, conn: Inbound, request: Request) -> None:
         if lease.open_calls >= lease.book.at_once:
             raise Refused(429, "too_many_calls", f"a scorer may have {lease.book.at_once} calls open at once")
-        task = self.loop.create_task(Chat(self, lease, conn, request).run())
-        lease.open_calls += 1  # Chat takes it off again
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        Chat(self, lease, conn, request).start()
+
+    def new_cell(self, book: RunBook, attempt: Attempt) -> bool:
+        """True the first time that a cell is seen which can't have any earlier calls: nothing need be asked for it."""
+        if not book.fresh or attempt.ordinal in book.seen:
+            return False
+        book.seen.add(attempt.ordinal)
+        attempt.known = NOTHING
+        return True
 
     async def load(self, book: RunBook, attempt: Attempt) -> None:
-        """Finds the cell's earlier calls. Nothing is asked for a cell that can't have any."""
-        if book.fresh and attempt.ordinal not in book.seen:
-            book.seen.add(attempt.ordinal)
-            attempt.known = {}
+        """Finds the cell's earlier calls."""
+        if self.new_cell(book, attempt):
             return
         if attempt.loading is None:
             attempt.loading = self.loop.create_future()
@@ -170,9 +176,10 @@ class Gateway:
         """Closes attempts and tells what their calls were. What this process never saw comes from the table."""
         lease = self.leases.get(name)
         attempts = [lease.close_attempt(ordinal, number) if lease else None for ordinal, number in cells]
-        waiting = [task for attempt in attempts if attempt for task in attempt.open]
+        waiting = tasks_of(attempt for attempt in attempts if attempt)
         if waiting:
             await asyncio.wait(waiting, timeout=5)
+        self.journal.flush()  # nothing is told that a crash could still take back
         out = [_facts_of(attempt) if attempt else None for attempt in attempts]
         missing = [cell for cell, found in zip(cells, out, strict=True) if found is None]
         if missing and lease is not None:
@@ -247,16 +254,25 @@ class Gateway:
         """Lets calls under way end for a few seconds; what is open then stays in doubt."""
         for name in list(self.leases):
             self.end_lease(name, "gateway_stopping")
+        late = self.loop.time() + STOP_SECONDS
+        while (self.tasks or self.direct) and self.loop.time() < late:  # noqa: ASYNC110 (two kinds of calls, and only here)
+            await asyncio.sleep(0.02)
+        for chat in list(self.direct):
+            chat.cancel()
+        for task in self.tasks:
+            task.cancel()
         if self.tasks:
-            _, late = await asyncio.wait(self.tasks, timeout=STOP_SECONDS)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late, timeout=1)
+            await asyncio.wait(self.tasks, timeout=1)
+        self.journal.flush()
         with contextlib.suppress(psycopg.Error):
             await self.store.flush()
         await self.store.close()
         self.journal.close()
+
+
+def tasks_of(attempts: Iterable[Attempt]) -> list[asyncio.Task[None]]:
+    """The tasks of calls that are under way."""
+    return [chat.task for attempt in attempts for chat in attempt.open if chat.task is not None]
 
 
 def _facts_of(attempt: Attempt) -> dict[str, Any]:

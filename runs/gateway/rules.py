@@ -5,6 +5,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -65,19 +66,11 @@ class Asked(NamedTuple):
 
 def prepare(raw: bytes, model: str, provider: Provider, params: Mapping[str, Any]) -> Asked:
     """Checks a request and makes the provider's of it. Refused 400 or 403."""
-    try:
-        body = orjson.loads(raw)
-    except orjson.JSONDecodeError as bad:
-        raise Refused(400, "invalid_json", f"the body is not valid JSON: {bad}") from None
-    if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
-        raise Refused(400, "invalid_request", "the body must be an object with a list of messages", "messages")
-    if None in body.values():
-        body = {name: value for name, value in body.items() if value is not None}
-    _check_model(body.get("model"), model, provider)
+    body = _object(raw)
+    if body.get("model") != model:
+        _check_model(body.get("model"), model, provider)
+        body["model"] = model
     _check(body)
-    body["model"] = model
-    for name in body.keys() & _DROPPED:
-        del body[name]
     if params:
         _lay_over(body, params)
     stream = body.pop("stream", False)
@@ -85,7 +78,8 @@ def prepare(raw: bytes, model: str, provider: Provider, params: Mapping[str, Any
         raise Refused(400, "invalid_request", "stream must be true or false", "stream")
     options = body.pop("stream_options", None)
     show = isinstance(options, dict) and options.get("include_usage") is True
-    _adapt(body, provider, stream)
+    if stream or provider.quirks:
+        _adapt(body, provider, stream)
     payload = orjson.dumps(body, option=_SORTED)
     return Asked(payload, hashlib.sha256(payload).hexdigest(), body, stream, show)
 
@@ -110,17 +104,43 @@ def _refuse(name: str, why: str) -> Refused:
     return Refused(403, "parameter_not_allowed", f"{name}: {why}", name)
 
 
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        body = orjson.loads(raw)
+    except orjson.JSONDecodeError as bad:
+        raise Refused(400, "invalid_json", f"the body is not valid JSON: {bad}") from None
+    if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+        raise Refused(400, "invalid_request", "the body must be an object with a list of messages", "messages")
+    if None in body.values():
+        return {name: value for name, value in body.items() if value is not None}
+    return body
+
+
 def _check(body: dict[str, Any]) -> None:
-    if not body.keys() <= _PLAIN:
-        name = sorted(body.keys() - _PLAIN)[0][:100]
-        raise _refuse(name, "not open to scorers; the run's owner can set it in sut.params")
-    for name in body.keys() & _BOUNDS.keys():
+    """Refuses what is not open to scorers, and takes out what the provider must not see."""
+    bounded, looked_at, dropped = _shape(tuple(body))
+    for name in bounded:
         least, most = _BOUNDS[name]
         value = body[name]
         if type(value) is not int or not least <= value <= most:
             raise _refuse(name, f"must be a whole number from {least} to {most}")
-    if not body.keys() & _LOOKED_AT:
-        return
+    if looked_at:
+        _look_at(body)
+    for name in dropped:
+        del body[name]
+
+
+@lru_cache(256)
+def _shape(names: tuple[str, ...]) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
+    """Of a body with these fields: those that have bounds, whether values must be looked at, those to drop. Refused."""
+    found = set(names)
+    if not found <= _PLAIN:
+        name = sorted(found - _PLAIN)[0][:100]
+        raise _refuse(name, "not open to scorers; the run's owner can set it in sut.params")
+    return tuple(found & _BOUNDS.keys()), bool(found & _LOOKED_AT), tuple(found & _DROPPED)
+
+
+def _look_at(body: dict[str, Any]) -> None:
     tools = body.get("tools", [])
     for tool in tools if isinstance(tools, list) else [None]:
         if not isinstance(tool, dict) or tool.get("type") not in ("function", "custom"):

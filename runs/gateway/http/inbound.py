@@ -29,6 +29,12 @@ _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,7})\r\n")
 # The fields that mean something to us. Each may come once.
 _MEANT = re.compile(rb"(?mi)^(host|content-length|transfer-encoding|authorization|expect|content-type):(.*)\r$")
 _CLOSE = re.compile(rb"(?mi)^connection:.*\bclose\b")
+# What a Likeness leaves open, in a head that ``_HEAD`` has accepted.
+_KEYED = re.compile(rb"(?i)\r\nauthorization:[ \t]*bearer ([!-~]+)\r\n")
+_SIZED = re.compile(rb"(?i)\r\ncontent-length:[ \t]*([0-9]{1,10})\r\n")
+_KEY = re.compile(rb"[!-~]+")
+_KEY_BYTES = 256
+LIKENESSES = 8  # that are kept; a client that writes another head each time is read by the grammar
 _REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 
@@ -44,6 +50,52 @@ class Request(NamedTuple):
     keep: bool
 
 
+class Likeness(NamedTuple):
+    """A head that the grammar has accepted, as its bytes around the key and the body's length.
+
+    Another head with the same bytes there reads alike: what it may have instead can't begin a new line.
+    """
+
+    parts: tuple[bytes, bytes, bytes]
+    key_first: bool
+    method: bytes
+    path: bytes
+
+    def read(self, data: bytes) -> Request | None:
+        """``data`` if it is one whole request like that; None says nothing about it."""
+        before, between, after = self.parts
+        start = len(before)
+        middle = data.find(b"\r", start, start + _KEY_BYTES)
+        if middle < 0 or not data.startswith(between, middle):
+            return None
+        second = middle + len(between)
+        end = data.find(b"\r", second, second + _KEY_BYTES)
+        if end < 0 or not data.startswith(after, end):
+            return None
+        first, last = data[start:middle], data[second:end]
+        key, length = (first, last) if self.key_first else (last, first)
+        body = end + len(after)
+        if not _KEY.fullmatch(key) or not length.isdigit() or len(length) > 10 or len(data) - body != int(length):
+            return None
+        return Request(self.method, self.path, key.decode("ascii"), data[body:], True)
+
+
+def _likeness(head: bytes, request: tuple[bytes, bytes, str, bool]) -> Likeness | None:
+    """What other heads may be read by; None where ``head`` is no plain one with key and length."""
+    method, path, key, keep = request
+    keyed, sized = _KEYED.search(head), _SIZED.search(head)
+    if (
+        not keep
+        or keyed is None
+        or sized is None
+        or keyed[1] != key.encode("latin-1")
+        or b"\r\nexpect:" in head.lower()
+    ):
+        return None
+    (start, middle), (second, end) = sorted((keyed.span(1), sized.span(1)))
+    return Likeness((head[:start], head[middle:second], head[end:]), keyed.start() < sized.start(), method, path)
+
+
 class Inbound(asyncio.Protocol):
     """One client connection. Requests are answered one at a time, in order."""
 
@@ -56,6 +108,7 @@ class Inbound(asyncio.Protocol):
         "closed",
         "draining",
         "head",
+        "likenesses",
         "on_close",
         "serve",
         "touched",
@@ -64,7 +117,14 @@ class Inbound(asyncio.Protocol):
     )
     transport: asyncio.Transport
 
-    def __init__(self, serve: Callable[["Inbound", Request], None], on_close: Callable[["Inbound"], None]) -> None:
+    def __init__(
+        self,
+        serve: Callable[["Inbound", Request], None],
+        on_close: Callable[["Inbound"], None],
+        likenesses: list[Likeness] | None = None,
+    ) -> None:
+        """``likenesses`` are shared by connections of one kind of client."""
+        self.likenesses = [] if likenesses is None else likenesses
         self.serve = serve
         self.on_close = on_close
         self.buffer = bytearray()
@@ -96,6 +156,14 @@ class Inbound(asyncio.Protocol):
             self.draining = None
 
     def data_received(self, data: bytes) -> None:
+        if not (self.busy or self.buffer or self.head) and not self.transport.is_closing():
+            for likeness in self.likenesses:
+                if data.startswith(likeness.parts[0]):
+                    request = likeness.read(data)
+                    if request is not None:
+                        self.busy = True
+                        self.serve(self, request)
+                        return
         self.buffer += data
         try:
             self._read()
@@ -151,8 +219,13 @@ class Inbound(asyncio.Protocol):
         if match is None:
             raise BadRequest("the request's head is malformed")
         method, target, lines = match.groups()
+        head = bytes(self.buffer[: end + 4])
         del self.buffer[: end + 4]
         self._read_fields(bytes(method), bytes(target), bytes(lines))
+        if len(self.likenesses) < LIKENESSES and self.body_need > 0 and self.head is not None:
+            likeness = _likeness(head, self.head)
+            if likeness is not None and likeness not in self.likenesses:
+                self.likenesses.append(likeness)
         return True
 
     def _read_fields(self, method: bytes, target: bytes, lines: bytes) -> None:

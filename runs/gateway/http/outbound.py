@@ -4,7 +4,7 @@ import asyncio
 import ipaddress
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -52,10 +52,11 @@ class Target:
 class Exchange:
     """One request and its answer."""
 
-    __slots__ = ("_wake", "chunks", "done", "error", "headers", "kind", "loop", "size", "status")
+    __slots__ = ("_wake", "chunks", "done", "error", "headers", "loop", "on_end", "size", "status")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_end: "Callable[[Exchange], None] | None" = None) -> None:
         self.loop = loop
+        self.on_end = on_end  # called once with the whole answer or the error, in place of the coroutines below
         self.status = 0
         self.headers: dict[bytes, bytes] = {}
         self.chunks: list[bytes] = []
@@ -106,7 +107,9 @@ class Outbound(asyncio.Protocol):
     """One upstream connection; at most one exchange at a time."""
 
     __slots__ = (
+        "ended",
         "exchange",
+        "feeding",
         "head_bytes",
         "lengthless",
         "parser",
@@ -121,6 +124,8 @@ class Outbound(asyncio.Protocol):
     def __init__(self, pool: "Pool") -> None:
         self.pool = pool
         self.exchange: Exchange | None = None
+        self.ended: Exchange | None = None  # to be told, once the parser has returned
+        self.feeding = False
         self.parser = httptools.HttpResponseParser(self)
         self.used = 0
         self.since = self.touched = 0.0
@@ -144,12 +149,18 @@ class Outbound(asyncio.Protocol):
             self.transport.abort()  # an answer that nobody asked for
             return
         self.touched = self.pool.loop.time()
+        self.feeding = True
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserError:
             self.fail("cut", "the provider's answer is no HTTP")
-            return
-        if exchange.chunks and not exchange.done:
+        finally:
+            self.feeding = False
+        ended = self.ended
+        if ended is not None:
+            self.ended = None
+            ended.on_end(ended)  # type: ignore[misc]
+        elif exchange.chunks and not exchange.done:
             exchange.wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -167,13 +178,26 @@ class Outbound(asyncio.Protocol):
         if exchange is not None and not exchange.done and exchange.error is None:
             begun = bool(exchange.status or self.head_bytes)
             exchange.error = UpstreamError(kind, message, begun=begun, reused=self.used > 1)
-            exchange.wake()
+            self._tell(exchange)
+        self.transport.abort()
+
+    def give_up(self) -> None:
+        """Nobody wants the answer any more: the connection ends, and nobody is told."""
+        self.exchange = None
         self.transport.abort()
 
     def finish(self, exchange: Exchange) -> None:
         self.exchange = None
         exchange.done = True
-        exchange.wake()
+        self._tell(exchange)
+
+    def _tell(self, exchange: Exchange) -> None:
+        if exchange.on_end is None:
+            exchange.wake()
+        elif self.feeding:
+            self.ended = exchange  # whoever hears of it may use this connection again
+        else:
+            exchange.on_end(exchange)
 
     # -- what httptools says ---------------------------------------------------------------------------------------
     def on_message_begin(self) -> None:
@@ -243,12 +267,13 @@ class Pool:
 
     async def start(self, body: bytes) -> tuple[Exchange, Outbound]:
         """Sends a request. UpstreamError of kind connect where nobody answers."""
-        conn = self._idle() or await self._dial()
+        conn = self.ready() or await self._dial()
         exchange = Exchange(self.loop)
         conn.send(exchange, self.target.request(body))
         return exchange, conn
 
-    def _idle(self) -> Outbound | None:
+    def ready(self) -> Outbound | None:
+        """A connection that waits for a request, taken out of the pool; None where one must be dialled."""
         while self.idle:
             conn = self.idle.pop()
             if not conn.transport.is_closing():
