@@ -23,7 +23,7 @@ from kernel.faults import fault
 log = logging.getLogger("benchwright.gateway")
 
 SEGMENT_BYTES = 64 << 20
-SLOW_SYNC_SECONDS = 0.002  # above this a flush runs in a thread instead of holding up the loop
+SLOW_SYNC_SECONDS = 0.005  # above this a flush runs in a thread instead of holding up the loop
 _FRAME = struct.Struct("<II")
 _SIZES = struct.Struct("<II")  # of the meta and of the request
 

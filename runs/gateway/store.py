@@ -1,8 +1,8 @@
 """The journal's table and what else the gateway reads of PostgreSQL. Raw SQL, since this is the hot path's far end."""
 
 import asyncio
-import base64
 import logging
+from binascii import b2a_base64
 from collections.abc import Iterable, Sequence
 from typing import Any, LiteralString
 
@@ -213,8 +213,8 @@ def rows_of(calls: Sequence[Call]) -> str:
             "occurrence": call.occurrence,
             "status": call.status,
             "http_status": call.http_status,
-            "request": base64.b64encode(pack(call.request)).decode(),
-            "response": base64.b64encode(pack(call.response)).decode(),
+            "request": b2a_base64(pack(call.request), newline=False).decode("ascii"),
+            "response": b2a_base64(pack(call.response), newline=False).decode("ascii"),
             "streamed": call.streamed,
             "model_served": _text(call.served, 200),
             "upstream": _text(call.upstream, 200),

@@ -91,3 +91,34 @@ async def test_it_runs_calls_side_by_side(bench: Bench, provider: OpenAITwin) ->
     await asyncio.gather(*(bench.chat(f"q{n}", cell=n) for n in range(20)))
     assert provider.most_in_flight == 20
     assert len(await bench.rows(20)) == 20
+
+
+async def test_it_closes_one_attempt_and_leaves_the_others_alone(bench: Bench, provider: OpenAITwin) -> None:
+    provider.always = lambda seen: Fault(delay=0.5)
+    warm = [bench.chat(f"w{n}", cell=100 + n) for n in range(8)]
+    await asyncio.gather(*warm)  # the next calls find connections and need no task
+    calls = [asyncio.create_task(bench.chat(f"q{n}", cell=n)) for n in range(8)]
+    async with asyncio.timeout(10):
+        while len(provider.requests) < 16:
+            await asyncio.sleep(0.01)
+    closed = await bench.client.facts(bench.lease, [(0, 1), (1, 1)])
+    assert [(facts["calls"], facts["error_class"]) for facts in closed] == [(1, "timeout")] * 2
+    assert [(await call).status_code for call in calls] == [401, 401, *[200] * 6]
+    waited, under_way = await bench.client.waited(bench.lease, [(2, 1)])
+    assert (waited, under_way) == ([0], [0])
+    assert (await bench.facts(cell=2))["calls"] == 1
+    assert sorted(row.status for row in await bench.rows(16)) == ["settled"] * 14 + ["unknown"] * 2
+
+
+async def test_it_retries_on_a_connection_that_served_before(bench: Bench, provider: OpenAITwin) -> None:
+    assert (await bench.chat("first")).status_code == 200
+    provider.script(Fault(500), Fault(hang_up=True), Fault(text="good"))
+    answer = await bench.chat("second", cell=1)
+    assert answer.json()["choices"][0]["message"]["content"] == "good"
+    assert [retry["status"] for retry in bench.retries] == [500, 502]
+    facts = await bench.facts(cell=1)
+    assert (facts["calls"], facts["failed"], facts["unresolved"]) == (1, 0, False)
+    provider.script(Fault(400))
+    assert (await bench.chat("third", cell=2)).status_code == 400
+    assert (await bench.facts(cell=2))["final"]
+    assert [row.tries for row in await bench.rows(3)] == [1, 3, 1]

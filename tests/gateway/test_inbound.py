@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runs.gateway.http.inbound import BODY_BYTES, Inbound, Request
+from runs.gateway.http.inbound import BODY_BYTES, Inbound, Likeness, Request
 from tests.gateway.conftest import MODEL, Bench
 
 BODY = json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "hi"}]}).encode()
@@ -107,6 +107,18 @@ async def test_h08_it_refuses_every_malformed_request(bench: Bench, provider: An
         assert answer.count(b"HTTP/1.1") == 1, name
         assert not answer.endswith(b"(open)"), name
     assert provider.requests == []
+
+
+async def test_h08_it_refuses_them_behind_honest_requests_too(bench: Bench, provider: Any) -> None:
+    """The head of the second request differs from the first's by what makes it malformed."""
+    honest = _request(b"authorization: Bearer " + bench.key().encode(), b"content-length: " + LENGTH)
+    names = list(MALFORMED)
+    answers = await asyncio.gather(*(_talk(bench, honest * 2 + MALFORMED[name] + SMUGGLED) for name in names))
+    for name, answer in zip(names, answers, strict=True):
+        assert answer.startswith(b"HTTP/1.1 200 "), (name, answer[:200])
+        assert answer.count(b"HTTP/1.1 200 ") == 2, name
+        assert answer.count(b"HTTP/1.1 400 ") == 1, (name, answer)
+        assert not answer.endswith(b"(open)"), name
 
 
 async def test_h08_it_serves_their_honest_twins(bench: Bench) -> None:
@@ -212,6 +224,60 @@ def test_it_reads_the_same_however_the_bytes_are_cut(cuts: list[int], chunked: b
         (b"/v1/chat/completions", BODY, "k"),
         (b"/v1/models", b"", ""),
     ]
+
+
+_CHANGES = st.sampled_from(
+    [b"", b"\r", b"\n", b"\r\n", b" ", b"\t", b"\x00", b"\x7f", b"\xe9", b":", b",", b"0", b"+", b"9", b"A", b"chunked",
+     b"\r\ncontent-length: 2", b"\r\nx: y", b"\r\n\r\n", b"\nexpect: 100-continue", b"\r\nconnection: close"]
+)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    order=st.booleans(),
+    extra=st.sampled_from([(), (b"x-b: authorization: Bearer q",), (b"accept: */*", b"Connection: keep-alive")]),
+    change=_CHANGES,
+    cut=st.integers(0, 3),
+    at=st.integers(0, 220),
+    behind=st.booleans(),
+)
+def test_h08_a_request_like_an_earlier_one_is_read_as_if_it_were_the_first(
+    order: bool, extra: tuple[bytes, ...], change: bytes, cut: int, at: int, behind: bool
+) -> None:
+    lines = [b"authorization: Bearer bwk1.a.1.1.x", b"content-length: " + LENGTH]
+    first = _request(*(lines if order else reversed(lines)), *extra)
+    place = min(at, len(first) - len(BODY))
+    second = first[:place] + change + first[place + cut :] + (SMUGGLED if behind else b"")
+    alone, refusal = _read([second])
+    after, refusal_after = _read([first, second])
+    assert [request.body for request in after[:1]] == [BODY]
+    assert (after[1:], refusal_after) == (alone, refusal)
+
+
+def test_it_reads_a_request_by_its_likeness_to_another() -> None:
+    lines = b"Content-Length: %d", b"Authorization: Bearer %s"
+    one = _request(lines[0] % len(BODY), lines[1] % b"k1")
+    two = _request(lines[0] % 2, lines[1] % b"another-key", body=b"{}")
+    seen: list[Request] = []
+
+    async def main() -> None:
+        shared: list[Likeness] = []
+
+        def serve(conn: Inbound, request: Request) -> None:
+            seen.append(request)
+            conn.done(request.keep)
+
+        conn = Inbound(serve, lambda conn: None, shared)
+        conn.connection_made(_Pipe())
+        conn.data_received(one)
+        (likeness,) = shared
+        assert likeness.read(two) == Request(b"POST", b"/v1/chat/completions", "another-key", b"{}", True)
+        assert likeness.read(two + b"x") is None
+        conn.data_received(two)
+        assert shared == [likeness]
+
+    asyncio.run(main())
+    assert [(request.key, request.body) for request in seen] == [("k1", BODY), ("another-key", b"{}")]
 
 
 class _Second:

@@ -234,6 +234,62 @@ async def test_it_fails_the_call_when_the_disk_takes_nothing(tmp_path: Path, mon
     journal.close()
 
 
+async def test_it_keeps_a_group_together_when_one_of_it_is_given_up(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    waiting = [asyncio.ensure_future(journal.sent(_call(number))) for number in range(3)]
+    waiting[1].cancel()
+    await asyncio.gather(waiting[0], waiting[2])
+    assert [call.ordinal for call in read_file(journal.segment.path)] == [0, 1, 2]
+    journal.close()
+
+
+async def test_it_has_written_an_end_before_it_says_so(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    first, second = _call(1), _call(2)
+    await journal.sent(first)
+    told: list[list[str]] = []
+
+    def tell() -> None:
+        told.append([call.status for call in read_file(journal.segment.path) if call.ordinal == 1])
+
+    first.status = SETTLED
+    journal.finish(first, tell)
+    assert told == []
+    await journal.sent(second)  # in the same turn: one write for both
+    assert told == [[UNKNOWN, SETTLED]]
+    journal.close()
+
+
+async def test_it_tells_of_an_end_also_when_the_disk_takes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path)
+    first = _call(1)
+    await journal.sent(first)
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(28, "no space left")
+
+    told: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", full)
+        first.status = SETTLED
+        journal.finish(first, lambda: told.append("ended"))
+        with pytest.raises(OSError, match="no space"):
+            await journal.sent(_call(2))
+    assert told == ["ended"]
+    journal.close()
+
+
+async def test_it_flushes_a_slow_disk_beside_the_loop(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    journal.sync_seconds = 60.0
+    await asyncio.gather(*(journal.sent(_call(number)) for number in range(20)))
+    await journal.sent(_call(20))
+    assert [call.ordinal for call in read_file(journal.segment.path)] == list(range(21))
+    journal.close()
+
+
 def test_it_knows_sent_as_the_only_open_state() -> None:
     call = _call()
     call.status = SENT
