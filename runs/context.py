@@ -41,6 +41,7 @@ class Context:
     ceilings: Ceilings
     lease_seconds: float
     stopping: threading.Event  # set when this worker was told to stop
+    halting: threading.Event  # set when this run was asked to halt
     bell: Bell
     conninfo: str
     leases: Leases = field(init=False)

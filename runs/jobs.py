@@ -19,7 +19,7 @@ from runs.phases.table import PHASES
 
 STOPPING = threading.Event()
 _turn = threading.Lock()
-_busy: set[str] = set()
+_busy: dict[str, threading.Event] = {}  # run -> how to tell its engine to halt
 
 
 @cache
@@ -43,16 +43,19 @@ def _load(**_: object) -> None:
 @shared_task(name="runs.advance")
 def advance(run_id: str) -> None:
     """Carry this run forward as far as this worker can."""
+    halting = threading.Event()
     with _turn:
-        # One engine a run and process (the sweeper rings while shards wait, other processes join); a halt ends it.
-        if run_id in _busy and not pipeline.halt_is_due(run_id):
-            return
-        _busy.add(run_id)
+        # One engine a run and process: the sweeper rings while shards wait, and other processes join by themselves.
+        at_work = _busy.setdefault(run_id, halting)
+    if at_work is not halting:
+        if pipeline.halt_is_due(run_id):
+            at_work.set()
+        return
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     close_old_connections()
     try:
-        pipeline.advance(run_id, owner, _bell(), STOPPING)
+        pipeline.advance(run_id, pipeline.Worker(owner, _bell(), STOPPING, halting))
     finally:
         with _turn:
-            _busy.discard(run_id)
+            _busy.pop(run_id, None)
         close_old_connections()

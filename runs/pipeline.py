@@ -5,6 +5,7 @@ May be called by any number of workers at any time, for any run, as often as the
 
 import logging
 import threading
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.conf import settings
@@ -23,11 +24,21 @@ from runs.phases.table import PHASES
 log = logging.getLogger(__name__)
 
 
-def advance(run_id: UUID | str, owner: str, bell: Bell, stopping: threading.Event) -> None:
-    """Do what this worker can for a run. ``owner`` names the worker in leases; ``stopping`` is set to hand back."""
-    while not stopping.is_set() and _step(run_id, owner, bell, stopping):
-        bell.ring(str(run_id))
-    bell.ring(str(run_id))
+@dataclass(frozen=True)
+class Worker:
+    """Who works: its name in leases, its doorbell, and how it is told to hand back or to halt the run."""
+
+    owner: str
+    bell: Bell
+    stopping: threading.Event = field(default_factory=threading.Event)
+    halting: threading.Event = field(default_factory=threading.Event)
+
+
+def advance(run_id: UUID | str, worker: Worker) -> None:
+    """Do what this worker can for a run."""
+    while not worker.stopping.is_set() and _step(run_id, worker):
+        worker.bell.ring(str(run_id))
+    worker.bell.ring(str(run_id))
 
 
 def halt_is_due(run_id: UUID | str) -> bool:
@@ -35,7 +46,7 @@ def halt_is_due(run_id: UUID | str) -> bool:
     return Run.objects.filter(id=run_id, status__in=states.ACTIVE, halt_requested__isnull=False).exists()
 
 
-def _step(run_id: UUID | str, owner: str, bell: Bell, stopping: threading.Event) -> bool:
+def _step(run_id: UUID | str, worker: Worker) -> bool:
     """One phase further. False where there is nothing (more) for this worker to do."""
     run = Run.objects.select_related("impl", "subset").filter(id=run_id, status__in=states.ACTIVE).first()
     if run is None:
@@ -53,7 +64,7 @@ def _step(run_id: UUID | str, owner: str, bell: Bell, stopping: threading.Event)
     if phase.status == "pending":
         _begin(run, phase, work)
     try:
-        run_async(_work(run, phase.name, work, owner, bell, stopping))
+        run_async(_work(run, phase.name, work, worker))
     except PhaseError as error:
         finishing.fail(run, phase.name, error.code, error.message, error.hint)
         return False
@@ -78,15 +89,16 @@ def _begin(run: Run, phase: Phase, work: Work) -> None:
         events.append(run.id, [("PhaseStarted", {"phase": phase.name, "attempt": phase.attempt + 1})])
 
 
-async def _work(run: Run, phase: str, work: Work, owner: str, bell: Bell, stopping: threading.Event) -> None:
+async def _work(run: Run, phase: str, work: Work, worker: Worker) -> None:
     context = Context(
         run=run,
         phase=phase,
-        owner=owner,
+        owner=worker.owner,
         ceilings=limits.parse(run.limits),
         lease_seconds=settings.LEASE_SECONDS,
-        stopping=stopping,
-        bell=bell,
+        stopping=worker.stopping,
+        halting=worker.halting,
+        bell=worker.bell,
         conninfo=conninfo(),
     )
     async with context:

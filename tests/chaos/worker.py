@@ -2,7 +2,6 @@
 
 import os
 import sys
-import threading
 import time
 
 import django
@@ -16,6 +15,6 @@ if __name__ == "__main__":
 
     bell = Bell(conninfo())
     while Run.objects.filter(id=sys.argv[1], status__in=states.ACTIVE).exists():
-        pipeline.advance(sys.argv[1], f"worker:{os.getpid()}", bell, threading.Event())
+        pipeline.advance(sys.argv[1], pipeline.Worker(f"worker:{os.getpid()}", bell))
         time.sleep(0.05)
     bell.close()

@@ -154,7 +154,7 @@ def work() -> Iterator[Callable[..., Run]]:
     bell = Bell(conninfo())
 
     def go(run: Run, stopping: threading.Event | None = None, **_: Any) -> Run:
-        pipeline.advance(run.id, "tester", bell, stopping or threading.Event())
+        pipeline.advance(run.id, pipeline.Worker("tester", bell, stopping or threading.Event()))
         return Run.objects.get(id=run.id)
 
     yield go

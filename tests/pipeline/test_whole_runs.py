@@ -1,11 +1,15 @@
 """Whole runs through the real parts: gateway process, three sandboxes, database, a provider's twin."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.conf import settings
 
 from accounts.models import User
+from accounts.principal import Principal
 from runs.models import ModelCall, Output, Run, RunEvent, TaskResult
+from secrets_vault import sealing, vault
 from tests.factories import planned
 from tests.factories.processes import ASK, GatewayProcess, Model, launch
 from tests.twins.openai_twin import Fault
@@ -23,6 +27,23 @@ def whole(run: Run) -> None:
     assert seqs == list(range(1, run.last_seq + 1))
     results = RunEvent.objects.filter(run=run, type="MaterializeTaskResult").values_list("data__ordinal", flat=True)
     assert len(set(results)) == len(results)
+
+
+def with_a_key(owner: User, gateway: GatewayProcess, model: Model) -> dict[str, Any]:
+    """A paid provider whose address the operator has moved to the twin, and the owner's own key for it."""
+    sealing.ensure_keys(settings.KEYS_DIR)
+    rule = {"host_pattern": "openrouter.ai", "inject_kind": "bearer"}
+    secret = vault.create(Principal(owner, frozenset(), "pat"), "OPENROUTER_API_KEY", "sk-or-v1-0123456789", [rule])
+    gateway.stop()
+    gateway.socket.unlink(missing_ok=True)
+    gateway.start(BW_PROVIDER_OPENROUTER_BASE_URL=model.url)
+    return {
+        "sut": {"model": "t/one", "provider": "openrouter", "base_url": model.url, "params": {}, "connection": None},
+        "sut_key": {
+            "kind": "secret", "secret": secret.id, "version": 1, "inject_kind": "bearer",
+            "inject_target": "Authorization", "host": "openrouter.ai",
+        },
+    }  # fmt: skip
 
 
 def test_it_carries_a_pinned_run_to_an_honest_end(
@@ -136,3 +157,53 @@ def test_a_scorer_that_does_not_load_fails_the_run_before_a_call_is_paid(
     assert "no_such_module" in run.error["message"]
     whole(run)
     assert model.calls == 0
+
+
+def test_waiting_for_the_provider_is_not_the_attempts_time(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    refused: set[str] = set()
+
+    def once(question: str) -> Fault | None:
+        if question in refused:
+            return None
+        refused.add(question)
+        return Fault(status=429, headers={"retry-after": "3"}, body=b'{"error":{"message":"slow down"}}')
+
+    model.rule = once
+    run = work(launch(alice, model, limits={"attempt": {"duration": 2}}))
+    assert (run.status, run.passed) == ("ok", 4)
+    whole(run)
+    assert model.calls == 8
+    retries = RunEvent.objects.filter(run=run, type="ModelRetry")
+    assert {event.data["status"] for event in retries} == {429}
+    assert all(row.attempt == 1 and row.duration_ms < 2500 for row in TaskResult.objects.filter(run=run))
+
+
+def test_a_cost_ceiling_keeps_and_scores_what_is_paid_for(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    def priced(question: str) -> Fault:
+        n = int(question.split("+")[0])
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "cost": 0.25}
+        return Fault(text=str(n + 1), usage=usage, delay=0.05)
+
+    model.rule = priced
+    paying = with_a_key(alice, gateway, model)
+    run = work(planned.run(alice, planned.sums(30), code=ASK, limits={"run": {"cost": 1.0}}, concurrency=2, **paying))
+    assert (run.status, run.halt_reason) == ("halted", "limit_exceeded:run.cost")
+    whole(run)
+    paid = sum(TaskResult.objects.filter(run=run).values_list("cost", flat=True))
+    assert paid == run.cost_model == model.calls * 25_000_000
+    assert run.passed == model.calls
+    assert 4 <= model.calls <= 8
+    assert run.skipped == 30 - run.passed
+
+
+def test_a_ceiling_that_can_not_bind_says_so(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    run = work(planned.run(alice, code=ASK, limits={"run": {"cost": 1.0}}, **with_a_key(alice, gateway, model)))
+    assert run.passed == 4
+    warned = RunEvent.objects.get(run=run, type="LimitWarning")
+    assert warned.data["limit"] == "run.cost"

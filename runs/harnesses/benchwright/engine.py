@@ -1,7 +1,6 @@
 """One worker at work on one run's cells: solve → facts → store the output → score → store the result."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Coroutine
 from typing import Any
@@ -13,17 +12,19 @@ from runs.context import Context, LeaseLost, PhaseError
 from runs.harnesses.benchwright.cells import Cell, Past, Piece
 from runs.harnesses.benchwright.intake import Intake
 from runs.harnesses.benchwright.line import Line
-from runs.harnesses.benchwright.pulse import PROGRESS_SECONDS, Pulse, beat_seconds
+from runs.harnesses.benchwright.pulse import PROGRESS_SECONDS, CeilingReached, Halted, Pulse, beat_seconds
+from runs.harnesses.benchwright.rows import output_row, result_row, scorer_broken
 from runs.harnesses.benchwright.scoring import Scoring
 from runs.harnesses.benchwright.solving import Solving
 from runs.harnesses.benchwright.waits import Waits
 from runs.harnesses.benchwright.writer import Writer
-from runs.hot import Batch, EventRow, OutputRow, ResultRow
+from runs.hot import Batch, EventRow
 
 log = logging.getLogger(__name__)
 ATTEMPT_SECONDS = 600.0  # where no limits.attempt.duration is declared
 SCORE_SILENCE_SECONDS = 90.0  # without a sign of life from a role that has work; its own limit per row is shorter
 DRAIN_SECONDS = 20.0
+CUT_SECONDS = 5.0  # for answers in hand when somebody halts the run
 RESTART_TRIES = 5
 TICK_SECONDS = 0.1
 
@@ -46,7 +47,8 @@ class Engine:
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
         self._restarts = 0
-        self._over = False  # a ceiling is reached: start nothing more
+        self._over: tuple[float, str, bool] | None = None  # (until, halt reason, asked by us): start nothing more
+        self._warned = False
         self._most_attempts = context.ceilings.task.attempts or results.MAX_ATTEMPTS
         self._threshold = context.run.impl.pass_threshold if context.run.impl else 1.0
 
@@ -76,9 +78,13 @@ class Engine:
                 raise self._failure
             if self._context.stopping.is_set():
                 return await self._hand_back()
-            if not none_free and self._solving.waiting < self._solving.slots * 1.5:
+            if self._context.halting.is_set() and self._over is None:
+                self._cut("halt")
+            if self._over is not None:
+                await self._wind_down(*self._over)
+            if self._over is None and not none_free and self._solving.waiting < self._solving.slots * 1.5:
                 none_free = not await self._claim()
-            if not self._over and not self._writer.full:
+            if self._over is None and not self._writer.full:
                 suspect = self._solving.feed(clock())
                 if suspect is not None:
                     self._spawn(self._start_alone(suspect))
@@ -87,6 +93,29 @@ class Engine:
                 return None
             await self._wake.wait()
             self._wake.clear()
+
+    def _cut(self, reason: str) -> None:
+        """Somebody halts the run: calls in flight are given up, answers in hand are still scored."""
+        self._over = (asyncio.get_running_loop().time() + CUT_SECONDS, reason, False)
+        self._solving.role = None
+        self._roles.solve.on_death = None
+        self._roles.solve.kill()
+        self._solving.running.clear()
+
+    def _close_to(self, reason: str) -> None:
+        """A ceiling is reached: what runs is paid for, so it may end, and is scored."""
+        if self._over is None:
+            self._over = (asyncio.get_running_loop().time() + DRAIN_SECONDS, reason, True)
+            self._wake.set()
+
+    async def _wind_down(self, until: float, reason: str, ours: bool) -> None:
+        """Raises Halted once everything in hand has its outcome, or time is up."""
+        in_hand = self._solving.running or self._settling or self._stored or not self._scoring.empty
+        if (in_hand or not self._writer.idle) and asyncio.get_running_loop().time() < until:
+            return
+        if ours:
+            await self._pulse.ask_to_halt(reason)
+        raise Halted(reason)
 
     async def _tick(self) -> None:
         """Back-offs end and work is looked for even when nothing else happens."""
@@ -197,15 +226,27 @@ class Engine:
             if cell.shard not in self._pieces:
                 continue
             cell.facts = account
+            cell.solve_ms = max(0, cell.solve_ms - int(account.get("waited_ms") or 0))  # our queue is not its time
             if cell.cancelled and "infra" not in (cell.fault or {}):
-                cell.fault = {"infra": "timeout", "message": "solve was stopped: its time was up"}
+                cell.fault = {
+                    "infra": account.get("error_class") or "timeout",
+                    "message": account.get("error_message") or "solve was stopped: its time was up",
+                }
             elif cell.lease != self._line.lease and "infra" not in (cell.fault or {}):
                 # Its key died with the old gateway, so what the scorer made of that is not the model's doing.
                 cell.fault = {"infra": "provider_error", "message": "the gateway restarted during this attempt"}
             self._go_on(cell, results.after_solve(cell.fault, account), stored=False)
-            if self._pulse.spend(account) and not self._over:
-                self._over = True
-                self._spawn(self._pulse.check())
+            self._watch_spending(account)
+
+    def _watch_spending(self, account: dict[str, Any]) -> None:
+        if self._pulse.spend(account):
+            breach = self._pulse.breach()
+            self._close_to(f"limit_exceeded:{breach}")
+        bounded = self._pulse.cost_ceiling()
+        if account.get("unpriced") and bounded and not self._warned and self._pieces:
+            self._warned = True
+            told = "The provider reports no cost for this model and no price is known, so this ceiling can't stop it."
+            self._writer.add(EventRow(next(iter(self._pieces)), "LimitWarning", {"limit": bounded, "message": told}))
 
     def _go_on(self, cell: Cell, ending: results.Ending | None, *, stored: bool) -> None:
         """What follows from solve: score, another attempt, or the end."""
@@ -215,7 +256,7 @@ class Engine:
         if breach and breach != "task.duration":
             ending = results.Ending(results.SKIPPED, "budget", f"{breach} was reached by this task")
         if not stored:
-            self._writer.add(_output_row(cell))
+            self._writer.add(output_row(cell))
         if ending is None:
             self._stored[cell.ordinal, cell.attempt] = cell
             if stored:
@@ -245,7 +286,7 @@ class Engine:
         self._end(cell, results.after_score(verdict, cell.output, cell.facts, self._threshold))
 
     def _end(self, cell: Cell, ending: results.Ending) -> None:
-        self._writer.add(_result_row(cell, ending))
+        self._writer.add(result_row(cell, ending))
         self._wake.set()
 
     # -- storing ------------------------------------------------------------------------------------------------------
@@ -292,10 +333,16 @@ class Engine:
 
     async def _beat(self) -> None:
         while True:
-            for lease in await self._pulse.beat():
-                if lease.number in self._pieces:
-                    self._drop(lease.number)
-            self._solving.slots = await self._pulse.slots()
+            try:
+                for lease in await self._pulse.beat():
+                    if lease.number in self._pieces:
+                        self._drop(lease.number)
+                self._solving.slots = await self._pulse.slots()
+            except CeilingReached as ceiling:
+                self._close_to(str(ceiling))
+            except Halted as halt:
+                if self._over is None:
+                    self._cut(str(halt))
             await asyncio.sleep(beat_seconds(self._context.lease_seconds))
 
     async def _report(self) -> None:
@@ -303,8 +350,14 @@ class Engine:
             await asyncio.sleep(PROGRESS_SECONDS)
             if self._pieces:
                 now = asyncio.get_running_loop().time()
-                data = self._pulse.progress(len(self._solving.running), self._waits.sentence(now))
+                waiting = self._waits.sentence(now) or await self._slot_wait()
+                data = self._pulse.progress(len(self._solving.running), waiting)
                 self._writer.add(EventRow(next(iter(self._pieces)), "PhaseProgress", data))
+
+    async def _slot_wait(self) -> str | None:
+        running = [cell for cell in self._solving.running.values() if cell.started][:50]
+        waited = await self._line.waited([(cell.ordinal, cell.attempt) for cell in running]) if running else []
+        return self._waits.queued(running, waited, self._context.run.sut.get("provider", "the provider"))
 
     async def _watch(self) -> None:
         """Deadlines. What an attempt waited for the provider is not its time."""
@@ -384,39 +437,3 @@ class Engine:
             await self._line.open(self._roles.listener)
         self._attach(name)
         self._wake.set()
-
-
-def scorer_broken(error: ScorerFault) -> PhaseError:
-    """The scorer can't even be loaded: the run fails before a call is paid for."""
-    told = f"The scorer could not be loaded in the {error.role} sandbox: {error.error.get('class')}: "
-    return PhaseError(
-        "scorer_broken",
-        results.clean(told + str(error.error.get("message")), 2_000),
-        "Register a corrected impl and launch again.",
-    )
-
-
-def _output_row(cell: Cell) -> OutputRow:
-    text = None if cell.fault is not None else json.dumps(cell.output)
-    return OutputRow(cell.shard, cell.ordinal, cell.attempt, text, cell.fault, cell.facts, cell.solve_ms)
-
-
-def _result_row(cell: Cell, ending: results.Ending) -> ResultRow:
-    return ResultRow(
-        shard=cell.shard,
-        ordinal=cell.ordinal,
-        position=cell.position,
-        task_id=cell.task_id,
-        kind=cell.kind,
-        trial=cell.trial,
-        attempt=cell.attempt,
-        outcome=ending.outcome,
-        score=ending.score,
-        error_class=ending.error_class,
-        error_message=ending.message,
-        output_preview="" if cell.output is None else results.preview(cell.output),
-        explanation=ending.explanation,
-        metrics=dict(ending.metrics) if ending.metrics else None,
-        duration_ms=cell.solve_ms,
-        facts=cell.facts,
-    )

@@ -10,11 +10,12 @@ from runs.compute import runtime
 from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFault
 from runs.compute.table import COMPUTE
 from runs.context import Context, PhaseError
-from runs.harnesses.benchwright.engine import Engine, scorer_broken
+from runs.harnesses.benchwright.engine import Engine
 from runs.harnesses.benchwright.intake import Intake
 from runs.harnesses.benchwright.line import Line
 from runs.harnesses.benchwright.loading import Extracted
 from runs.harnesses.benchwright.pulse import Halted
+from runs.harnesses.benchwright.rows import scorer_broken
 
 log = logging.getLogger(__name__)
 SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too

@@ -23,7 +23,11 @@ FROM runs_run r JOIN runs_phase p ON p.run_id = r.id AND p.name = %s WHERE r.id 
 
 
 class Halted(Exception):
-    """The run is to stop: by its owner, a ceiling, or because it is gone."""
+    """The run is to stop at once: somebody asked, or it has ended elsewhere."""
+
+
+class CeilingReached(Exception):
+    """The run may start nothing more; what has been started may end. The text is the halt's reason."""
 
 
 @dataclass
@@ -47,7 +51,7 @@ class Pulse:
         self._rates: deque[tuple[float, int]] = deque(maxlen=16)
 
     async def beat(self) -> list[Lease]:
-        """Renew; returns leases that are no longer ours. Raises Halted, LeaseLost."""
+        """Renew; returns leases that are no longer ours. Raises Halted, CeilingReached, LeaseLost."""
         gone = await self._context.leases.renew()
         await self._look()
         return gone
@@ -61,7 +65,7 @@ class Pulse:
         if status not in ("running", "needs_input") or halt:
             raise Halted(halt or status)
         self.figures = Figures(cost, tokens, run_seconds or 0.0, phase_seconds or 0.0, done)
-        await self.check()
+        self.check()
 
     def breach(self) -> str | None:
         """The ceiling of the run or the phase that is reached, e.g. ``run.cost``."""
@@ -70,13 +74,24 @@ class Pulse:
             "phase", figures.as_level(figures.phase_seconds), phase
         )
 
-    async def check(self) -> None:
-        """Halt the run where a ceiling is reached. Raises Halted."""
+    def check(self) -> None:
+        """Raises CeilingReached."""
         breach = self.breach()
         if breach:
-            reason = f"limit_exceeded:{breach}"
-            await self._context.orm(halting.request_halt, self._context.run.id, reason)
-            raise Halted(reason)
+            raise CeilingReached(f"limit_exceeded:{breach}")
+
+    async def ask_to_halt(self, reason: str) -> None:
+        await self._context.orm(halting.request_halt, self._context.run.id, reason)
+
+    def cost_ceiling(self) -> str | None:
+        """A declared ceiling in money, e.g. ``run.cost``."""
+        ceilings = self._context.ceilings
+        levels = {"run": ceilings.run, "phase": ceilings.phase(self._context.phase), "task": ceilings.task}
+        for name, level in levels.items():
+            for quantity in ("cost", "model_cost"):
+                if getattr(level, quantity) is not None:
+                    return f"{name}.{quantity}"
+        return None
 
     def spend(self, facts: dict[str, Any]) -> bool:
         """Add an attempt's cost; True where that reaches a ceiling."""

@@ -10,6 +10,7 @@ _ORDINAL = {1: "1st", 2: "2nd", 3: "3rd"}
 class Waits:
     def __init__(self) -> None:
         self._latest: dict[int, tuple[float, dict[str, Any]]] = {}
+        self._queued: dict[tuple[int, int], float] = {}
 
     def note(self, notice: dict[str, Any], now: float) -> None:
         self._latest[notice["cell"]] = (now + float(notice.get("wait_s") or 0), notice)
@@ -27,3 +28,12 @@ class Waits:
         said = f"{notice.get('status') or 'no answer'} from {notice.get('provider', 'the provider')}"
         more = f", {len(pending)} calls wait" if len(pending) > 1 else ""
         return f"{said}, retry in {max(1, round(until - now))} s ({_ORDINAL.get(turn, f'{turn}th')}){more}"
+
+    def queued(self, running: list[Cell], waited: list[float], provider: str) -> str | None:
+        """In words, where calls wait for their turn without a retry of their own. ``waited``: seconds so far."""
+        before = self._queued
+        self._queued = {(c.ordinal, c.attempt): seconds for c, seconds in zip(running, waited, strict=True)}
+        stuck = sum(1 for key, seconds in self._queued.items() if seconds - before.get(key, 0.0) > 1.0)
+        if not stuck:
+            return None
+        return f"{stuck} {'call waits' if stuck == 1 else 'calls wait'} for their turn: {provider} slows this key down"
