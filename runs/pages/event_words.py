@@ -79,8 +79,13 @@ def _completed(data: Data) -> str:
     return f"{summary['passed']:,} of {summary['total']:,} passed" if "passed" in summary else ""
 
 
-def halt_words(reason: str | None) -> str:
-    """Why a run was stopped, as a sentence."""
+def halt_words(reason: str | None, note: str = "") -> str:
+    """Why a run was stopped, as a sentence; ``note`` is what the person who stopped it said."""
+    sentence = _halt_sentence(reason)
+    return f"{sentence.removesuffix('.')}: “{note}”" if note else sentence
+
+
+def _halt_sentence(reason: str | None) -> str:
     if not reason:
         return "Stopped."
     if reason.startswith("limit_exceeded:"):
@@ -104,7 +109,7 @@ _TELLERS: dict[str, Callable[[Data], str]] = {
     "HostBlocked": lambda data: f"{data.get('host', 'a host')} was blocked",
     "LimitWarning": lambda data: f"{data.get('limit', 'A ceiling')} is near",
     "InputNeeded": lambda data: str(data.get("question", "")),
-    "RunHalted": lambda data: halt_words(data.get("halt_reason")),
+    "RunHalted": lambda data: halt_words(data.get("halt_reason"), str(data.get("note") or "")),
     "RunFailed": _failed,
     "RunCompleted": _completed,
 }

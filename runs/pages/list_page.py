@@ -91,8 +91,12 @@ def _link(filters: Mapping[str, str], way: str, run: Run) -> str:
     return "?" + urlencode({**filters, way: f"{place}_{run.id}"})
 
 
+def _halted(run: Run) -> str:
+    return f"{halt_words(run.halt_reason, run.halt_note)} Results are kept."
+
+
 def _row(run: Run) -> dict[str, Any]:
-    note = halt_words(run.halt_reason) + " Results are kept." if run.status == "halted" else ""
+    note = _halted(run) if run.status == "halted" else ""
     if run.status == "failed":
         note = str((run.error or {}).get("message") or "")
     return {

@@ -45,7 +45,7 @@ def draw(run_id: UUID, mine: bool) -> Picture:
     """The picture of this moment; works in the database, so call it from a thread. Run.DoesNotExist if it is gone."""
     run = Run.objects.select_related("benchmark", "subset", "impl").get(id=run_id, destroyed_at=None)
     context = run_page.going(run, mine=mine)
-    events = now.log(run)
+    events = now.log(run, mine=mine)
     context |= {
         "live": True,
         "log": events,

@@ -58,10 +58,17 @@ class Now:
     throttled: bool = False
 
 
-def log(run: Run, *, newest: int = LOG_LENGTH, after: int = 0) -> list[dict[str, Any]]:
-    """The last events, newest first, each with what it says."""
+def log(run: Run, *, mine: bool, newest: int = LOG_LENGTH, after: int = 0) -> list[dict[str, Any]]:
+    """The last events, newest first, each with what it says. A person's own note is told to its owner only."""
     rows = RunEvent.objects.filter(run=run, seq__gt=after).order_by("-seq")[:newest]
-    return [{"seq": row.seq, "type": row.type, "at": row.created_at, "said": said(row.type, row.data)} for row in rows]
+    return [
+        {"seq": row.seq, "type": row.type, "at": row.created_at, "said": said(row.type, _told(row.data, mine))}
+        for row in rows
+    ]
+
+
+def _told(data: Mapping[str, Any], mine: bool) -> Mapping[str, Any]:
+    return data if mine else {name: value for name, value in data.items() if name != "note"}
 
 
 def latest(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -219,7 +226,8 @@ def spend(run: Run, *, mine: bool) -> dict[str, Any]:
     cap = ceilings.get("cost") or ceilings.get("model_cost")
     inside = round(float(cap) * MICRO_CENTS_PER_DOLLAR) if cap else None
     return {
-        "spent": run.cost_model,
+        "spent": words.spent(run.cost_model, run.unpriced_calls),
+        "known": bool(run.cost_model) or not run.unpriced_calls,
         "cap": inside,
         "share": min(100.0, 100 * run.cost_model / inside) if inside else None,
         "unpriced": run.unpriced_calls,

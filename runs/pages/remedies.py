@@ -7,6 +7,8 @@ from typing import Any
 from kernel.money import MICRO_CENTS_PER_DOLLAR
 from runs.models import Run
 from runs.pages.table import Wanted
+from runs.pages.words import UNKNOWN
+from runs.providers import PROVIDERS
 
 MEANINGS = {
     "wrong": "The answer could be read and was not the expected one. This is the model.",
@@ -41,6 +43,7 @@ _AGAIN = {
 class Remedy:
     """One class: how many, what it means, where to see them, and the command that runs them again (or "").
 
+    ``message``: what the first of them ended with, in the words of the scorer or the provider; "" where it has none.
     ``again``: how many cells that command runs; it knows outcomes, not classes.
     """
 
@@ -48,6 +51,7 @@ class Remedy:
     error_class: str
     count: int
     meaning: str
+    message: str
     link: str
     command: str
     again: int
@@ -58,11 +62,19 @@ class Remedy:
 def of(run: Run, classes: Sequence[Mapping[str, Any]]) -> list[Remedy]:
     """One remedy for each class of what did not pass, in the order given."""
     ended = run.passed + run.failed + run.unscored + run.errored
-    each = run.cost_model / ended if ended else 0
+    each = run.cost_model / max(ended, 1) if _priced(run) else None
     return [_remedy(run, group, each) for group in classes]
 
 
-def _remedy(run: Run, group: Mapping[str, Any], each: float) -> Remedy:
+def _priced(run: Run) -> bool:
+    """Whether the run's cost says what a cell costs: nothing was spent where no call came through."""
+    if run.unpriced_calls:
+        return False
+    provider = PROVIDERS.get(str(run.sut.get("provider")))
+    return bool(provider and provider.free) or bool(run.cost_model) or run.passed + run.failed + run.unscored > 0
+
+
+def _remedy(run: Run, group: Mapping[str, Any], each: float | None) -> Remedy:
     name = group["error_class"] or ""
     flag, outcomes = _AGAIN.get(group["outcome"], ("", ()))
     again = sum(getattr(run, outcome) for outcome in outcomes)
@@ -71,11 +83,12 @@ def _remedy(run: Run, group: Mapping[str, Any], each: float) -> Remedy:
         error_class=name,
         count=group["count"],
         meaning=meaning(name),
+        message=group.get("message") or "",
         link=Wanted().link(outcome=group["outcome"], error_class=name),
         command=f"benchwright run --replay-from {run.id} {flag}" if flag else "",
         again=again,
         scope=" or ".join(outcomes),
-        price=_price(each * again),
+        price=UNKNOWN if each is None else _price(each * again),
     )
 
 

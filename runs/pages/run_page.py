@@ -73,14 +73,20 @@ def done(run: Run, *, mine: bool) -> dict[str, Any]:
         "kinds": _kinds(summary),
         "completed": score.of_summary(summary["completed"]) if summary.get("completed") else None,
         "noun": noun(run),
-        "per_cell": round(run.cost_model / ended)
-        if (ended := run.passed + run.failed + run.unscored + run.errored)
-        else 0,
-        "price": words.dollars(run.cost_model) if run.cost_model else "",
+        "per_cell": _per_cell(run),
+        "price": words.spent(run.cost_model, run.unpriced_calls) if run.cost_model or run.unpriced_calls else "",
         "took": (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None,
-        "halted": halt_words(run.halt_reason) if run.status == "halted" else "",
+        "halted": halt_words(run.halt_reason, run.halt_note if mine else "") if run.status == "halted" else "",
         "error": run.error or {},
     }
+
+
+def _per_cell(run: Run) -> str:
+    """What one cell cost; "" where nothing was spent."""
+    ended = run.passed + run.failed + run.unscored + run.errored
+    if run.unpriced_calls:
+        return words.UNKNOWN
+    return words.per_task(round(run.cost_model / ended)) if run.cost_model and ended else ""
 
 
 def _kinds(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -100,7 +106,7 @@ def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
     """Everything the run page shows. ``params`` are the page's own: filters and sorting of the task table."""
     parts = (done if run.status in TERMINAL else going)(run, mine=mine)
     wanted = table.Wanted.of(params)
-    events = now.log(run)
+    events = now.log(run, mine=mine)
     return {
         **parts,
         "title": title(run),

@@ -1,13 +1,13 @@
 """The table of tasks: filters, sorting and paging by links, a page of rows from one query."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F, Min, Q, QuerySet
 
-from runs.models import Run, TaskResult
+from runs.models import ModelCall, Run, TaskResult
 
 ROWS = 25
 OUTCOMES = ("passed", "failed", "errored", "unscored", "skipped")
@@ -67,6 +67,9 @@ def page(run: Run, wanted: Wanted) -> dict[str, Any]:
     chosen = _filtered(run, wanted)
     rows = list(_ordered(chosen, wanted)[wanted.start : wanted.start + ROWS + 1])
     more = len(rows) > ROWS
+    unpriced = unpriced_cells(run, [row["ordinal"] for row in rows])
+    for row in rows:
+        row["unpriced"] = row["ordinal"] in unpriced
     ended = run.passed + run.failed + run.unscored + run.errored + run.skipped
     return {
         "rows": rows[:ROWS],
@@ -111,7 +114,24 @@ def _head(wanted: Wanted, name: str) -> dict[str, Any]:
     }
 
 
+def unpriced_cells(run: Run, ordinals: Sequence[int]) -> set[int]:
+    """Which of these cells had a call without a known price: their cost is not what it cost."""
+    if not run.unpriced_calls:
+        return set()
+    calls = ModelCall.objects.filter(run=run, ordinal__in=ordinals, status="settled", cost=None)
+    return set(calls.values_list("ordinal", flat=True))
+
+
 def classes(run: Run) -> list[dict[str, Any]]:
-    """What did not pass, by class, largest first: {"outcome", "error_class", "count"}."""
-    rows = TaskResult.objects.filter(run=run, live=True).exclude(outcome="passed").values("outcome", "error_class")
-    return [dict(row) for row in rows.annotate(count=Count("id")).order_by("-count", "outcome", "error_class")[:30]]
+    """What did not pass, by class, largest first: {"outcome", "error_class", "count", "first", "message"}.
+
+    ``message`` is the first that a cell of the class ended with, in task order, ``first`` that cell; "" and None where
+    none left a message.
+    """
+    live = TaskResult.objects.filter(run=run, live=True)
+    grouped = live.exclude(outcome="passed").values("outcome", "error_class")
+    counted = grouped.annotate(count=Count("id"), first=Min("ordinal", filter=Q(error_message__gt="")))
+    groups: list[dict[str, Any]] = [dict(row) for row in counted.order_by("-count", "outcome", "error_class")[:30]]
+    firsts = [group["first"] for group in groups if group["first"] is not None]
+    messages = dict(live.filter(ordinal__in=firsts).values_list("ordinal", "error_message")) if firsts else {}
+    return [{**group, "message": messages.get(group["first"]) or ""} for group in groups]

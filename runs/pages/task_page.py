@@ -8,7 +8,7 @@ from accounts.principal import Principal
 from kernel.errors import DomainError
 from runs import payloads
 from runs.models import Run, TaskResult
-from runs.pages import remedies, run_page
+from runs.pages import remedies, run_page, table
 
 FOLD = 1_500  # characters of a value shown before it folds
 LONGEST = 100_000  # characters of a value that a page carries; the API has the rest
@@ -29,6 +29,7 @@ def page(run: Run, result_id: str, *, viewer: Principal | None, mine: bool) -> d
         "title": run_page.title(run),
         "badges": run_page.badges(run),
         "mine": mine,
+        "unpriced": bool(table.unpriced_cells(run, [row.ordinal])),
         "meaning": remedies.meaning(row.error_class or ""),
         "threshold": run.impl.pass_threshold if run.impl else None,
         "input": shown(full["input"]),

@@ -76,6 +76,16 @@ def per_task(micro_cents: int) -> str:
     return f"${micro_cents / MICRO_CENTS_PER_DOLLAR:.4f}"
 
 
+UNKNOWN = "price unknown"
+
+
+def spent(micro_cents: int, unpriced: int) -> str:
+    """A sum that leaves ``unpriced`` calls out: ``price unknown``, ``at least $0.12``; ``$0.12`` where none is."""
+    if not unpriced:
+        return dollars(micro_cents)
+    return f"at least {dollars(micro_cents)}" if micro_cents else UNKNOWN
+
+
 def span(seconds: float) -> str:
     """``0.71 s``, ``12 s``, ``3 min 41 s``, ``2 h 5 min``, ``3 d 4 h``."""
     if seconds < 10:

@@ -18,6 +18,7 @@ for spoken in (
     words.count,
     words.dollars,
     words.per_task,
+    words.spent,
     words.span,
     words.moment,
     words.clock,

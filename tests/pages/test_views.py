@@ -43,7 +43,7 @@ def test_it_shows_a_going_run(browser: Client, alice: User) -> None:
     assert re.search(r"Waiting on 429 from openrouter, retry in \d+ s \(3rd\)", page)
     assert "74.6 % so far" in page
     assert "95% interval 62.2 to 83.9" in page
-    assert "44 of 59 scored tasks passed. 39 tasks still to come, so the rate will move." in page
+    assert "44 of 59 counted tasks passed. 39 tasks still to come, so the rate will move." in page
     assert "about 2 to 4 min left" in page
     assert "of $2.00 cap" in page
     assert "aa_0061 Waiting on 429, retry in" in page
@@ -66,7 +66,10 @@ def test_it_shows_a_done_run(browser: Client, alice: User) -> None:
     page = text(browser, f"/runs/{run.id}")
     assert "81.3 %" in page
     assert "95% interval 75.3 to 86.2" in page
-    assert "157 of 193 scored tasks passed. Coverage 96.5%: 193 of 200 tasks have a score." in page
+    assert (
+        "157 of 193 counted tasks passed. Coverage 96.5%: 193 of 200 tasks count, 2 of them unscored and so not passed."
+        in page
+    )
     assert "Shaded band: 78.5% if all 9 tasks without a score were wrong, 83.0% if all were right." in page
     assert "43 tasks did not pass, in" in page
     assert "so far" not in page
@@ -160,8 +163,89 @@ def test_it_says_what_a_completion_makes_of_its_parent(browser: Client, alice: U
         failed=10, status="ok", started_at=child.created_at, finished_at=child.created_at
     )
     page = text(browser, f"/runs/{child.id}")
-    assert "Together with the run that it completes: 75.0% , 95% interval 59.8 to 85.8, 40 of 40 tasks scored." in page
+    assert "Together with the run that it completes: 75.0% , 95% interval 59.8 to 85.8, 40 of 40 tasks counted." in page
     assert "completion" in page
+
+
+# --- what a run that went wrong says ---
+def test_it_tells_the_first_reason_of_each_group(browser: Client, alice: User) -> None:
+    run = make.run(alice, planned=12)
+    make.start(run)
+    make.results(run, ["errored"] * 3 + ["passed"] * 8 + ["failed"])
+    run.results.filter(outcome="errored").update(error_class="provider_error", error_message=None, output_preview="")
+    run.results.filter(ordinal=1).update(error_message="the key was rejected (401):\x1b <b>No auth</b>")
+    run.results.filter(ordinal=2).update(error_message="a later reason")
+    make.end(run)
+    body = browser.get(f"/runs/{run.id}").content.decode()
+    groups = re.findall(r'<div class="remedy">.*?</a></div>', body, re.S)
+    assert len(groups) == 2
+    assert "The first: the key was rejected (401):␛ &lt;b&gt;No auth&lt;/b&gt;" in groups[0]
+    assert "a later reason" not in groups[0]
+    assert "The first" not in groups[1]
+    assert "a later reason" in body  # the row of that task, in place of an output
+
+
+def test_it_counts_the_unscored_the_same_way_everywhere(browser: Client, alice: User) -> None:
+    run = make.run(alice, planned=19)
+    make.start(run)
+    make.results(run, make.mixed(5, 5, errored=7, unscored=2))
+    make.end(run)
+    page = text(browser, f"/runs/{run.id}")
+    assert "5 of 12 counted tasks passed. Coverage 63.2%: 12 of 19 tasks count, 2 of them unscored and so not" in page
+    assert "if all 9 tasks without a score were wrong" in page
+
+
+def test_it_says_that_a_price_is_unknown(browser: Client, alice: User) -> None:
+    run = make.run(alice, planned=4, sut={"model": "new/model", "provider": "openrouter"}, limits={"run": {"cost": 9}})
+    make.start(run)
+    row, *_ = make.results(run, ["passed", "failed", "errored"])
+    run.results.update(cost=0)
+    make.call(run, row.ordinal)
+    run.calls.update(cost=None)
+    Run.objects.filter(id=run.id).update(cost_model=0, unpriced_calls=1)
+    run.refresh_from_db()
+    assert "price unknown , cap $9.00" in text(browser, f"/runs/{run.id}")
+    make.end(run)
+    pages = {path: text(browser, path) for path in ("/runs", f"/runs/{run.id}", f"/runs/{run.id}/tasks/{row.id}")}
+    for page in pages.values():
+        assert "price unknown" in page
+        assert "$0.00 " not in page
+    page = pages[f"/runs/{run.id}"]
+    assert "Run these again price unknown" in page
+    assert "Price unknown cap $9.00" in page
+    assert "1 call without a known price: the sum leaves them out, and the cap cannot stop them." in page
+    assert "Its price is unknown." in page
+    assert re.search(rf"{row.task_id} .* unknown ", page)
+
+
+@pytest.mark.parametrize(("provider", "price"), [("simulated", "free"), ("openrouter", "price unknown")])
+def test_it_offers_nothing_for_free_that_only_failed_so_far(
+    browser: Client, alice: User, provider: str, price: str
+) -> None:
+    run = make.run(alice, planned=3, sut={"model": "m", "provider": provider})
+    make.start(run)
+    make.results(run, ["errored"] * 3)
+    run.results.update(cost=0, error_class="provider_error")
+    Run.objects.filter(id=run.id).update(cost_model=0)
+    run.refresh_from_db()
+    make.end(run)
+    assert f"Run these again {price}" in text(browser, f"/runs/{run.id}")
+
+
+def test_it_keeps_the_words_of_a_halt_for_its_owner(browser: Client, alice: User) -> None:
+    run = make.run(alice, planned=4, visibility="public")
+    make.start(run)
+    make.end(run, "halted", halt_reason="user", halt_note="wrong <b>model</b>")
+    run.events.filter(type="RunHalted").update(data={"halt_reason": "user", "note": run.halt_note})
+    page = browser.get(f"/runs/{run.id}").content.decode()
+    assert page.count("Stopped by its owner: “wrong &lt;b&gt;model&lt;/b&gt;”") >= 2  # the notice and the log
+    assert (
+        "Stopped by its owner: “wrong &lt;b&gt;model&lt;/b&gt;” Results are kept."
+        in browser.get("/runs").content.decode()
+    )
+    stranger = text(Client(), f"/runs/{run.id}")
+    assert "Stopped by its owner." in stranger
+    assert "wrong" not in stranger
 
 
 # --- the table and the list ---

@@ -87,6 +87,7 @@ def test_it_counts_in_ordinals() -> None:
         ("PhaseFailed", {"phase": "materialize", "attempt": 2, "error": {"message": "no key"}},
          "Materialize failed, attempt 2: no key"),
         ("RunHalted", {"halt_reason": "limit_exceeded:run.cost"}, "Stopped at its cost ceiling (run.cost)."),
+        ("RunHalted", {"halt_reason": "user", "note": "enough"}, "Stopped by its owner: “enough”"),
         ("MaterializeTaskResult", {}, ""),
         ("SomethingNew", {"a": 1}, ""),
     ],
@@ -95,6 +96,15 @@ def test_it_says_events_in_a_line(kind: str, data: dict[str, object], line: str)
     assert said(kind, data) == line
 
 
+@pytest.mark.parametrize(
+    ("dollars", "unpriced", "shown"),
+    [(0, 0, "$0.00"), (0.25, 0, "$0.25"), (0, 3, "price unknown"), (0.25, 3, "at least $0.25")],
+)
+def test_it_never_calls_an_unknown_price_nothing(dollars: float, unpriced: int, shown: str) -> None:
+    assert words.spent(round(dollars * MICRO_CENTS_PER_DOLLAR), unpriced) == shown
+
+
 def test_it_says_why_a_run_was_stopped() -> None:
     assert halt_words("user") == "Stopped by its owner."
+    assert halt_words("user", "wrong model") == "Stopped by its owner: “wrong model”"
     assert halt_words("out of patience") == "Stopped: out of patience."
