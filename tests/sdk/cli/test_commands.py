@@ -154,6 +154,13 @@ def test_it_rotates_and_removes_by_name(vault: Any, call: Any) -> None:
     assert "Known: OPENROUTER_API_KEY" in call("secrets", "rm", "NOPE", "--yes").err
 
 
+def test_it_removes_nothing_where_nobody_can_be_asked(vault: Any, call: Any) -> None:
+    done = call("secrets", "rm", "OPENROUTER_API_KEY")
+    assert done.code == 2
+    assert "Add --yes" in done.err
+    assert vault.paths() == ["GET /secrets"]
+
+
 def test_rules_are_read_from_both_ends() -> None:
     assert rule("127.0.0.1:8080:header:x-api-key")["host_pattern"] == "127.0.0.1:8080"
     assert rule("a.b:bearer")["inject_target"] == "Authorization"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -42,6 +43,48 @@ def test_as_a_table_it_prints_the_honest_line_cost_and_link(runs: Any, call: Any
         "http://host/runs/run-1",
     ]
     assert "materialize started" in done.err
+
+
+@pytest.mark.parametrize(("amount", "told"), [("0.00000000", "price unknown"), ("0.00213400", "at least $0.002134")])
+def test_a_call_without_a_known_price_is_not_told_as_free(
+    amount: str, told: str, runs: Any, call: Any, tally: Any, twin: Any, reply: Any
+) -> None:
+    runs.summary = {**tally(164, 36), "unpriced_calls": 12}
+    billed = {"amount_cents": 0, "amount": "0.00000000", "currency": "USD"}
+    runs.extra = {"cost": {"billed": billed, "model": {**billed, "amount": amount}}}
+    line = f"cost: {told} at the provider (12 calls without a known price), $0.00 billed by Benchwright"
+    assert line in call(*PINNED, "--output", "table").out.splitlines()
+    assert line in call("run", "show", "run-1", "--output", "table").out.splitlines()
+    twin.on("GET", "/runs", reply({"object": "list", "data": [runs.runs["run-1"]], "next_page_token": None}))
+    listed = call("run", "ls", "--output", "table").out
+    assert told in listed
+    assert "$0.00 " not in listed
+
+
+def test_it_tells_the_words_of_a_halt(runs: Any, call: Any) -> None:
+    runs.status, runs.extra = "halted", {"halt_reason": "user", "halt_note": "wrong\x1b[2J model"}
+    assert "run run-1 halted: user (“wrong model”)" in call(*PINNED, "--output", "table").out.splitlines()
+    assert json.loads(call("run", "wait", "run-1", "--output", "json").out)["halt_note"].startswith("wrong")
+    shown = call("run", "show", "run-1", "--output", "table").out
+    assert re.search(r"halt_note +wrong model", shown)
+
+
+def test_the_table_of_tasks_tells_what_went_wrong(runs: Any, call: Any, twin: Any, reply: Any) -> None:
+    row: dict[str, Any] = {
+        "id": "tsk_1",
+        "task_id": "t1",
+        "trial": 0,
+        "outcome": "errored",
+        "score": None,
+        "output_preview": "",
+        "error_class": "provider_error",
+        "error_message": "the key was rejected (401)\x1b[2J",
+        "duration_ms": 9,
+    }
+    page = {"object": "list", "data": [row], "next_page_token": None, "summary": runs.summary}
+    twin.on("GET", "/runs/run-1/tasks", reply(page))
+    out = call("run", "tasks", "run-1", "--output", "table").out
+    assert re.search(r"provider_error +the key was rejected \(401\) ", out)
 
 
 def test_as_json_it_prints_one_document(runs: Any, call: Any) -> None:

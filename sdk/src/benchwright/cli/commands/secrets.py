@@ -1,7 +1,6 @@
 """``benchwright secrets``."""
 
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -102,7 +101,7 @@ def remove(name: str, yes: bool) -> None:
     """Delete a secret. Runs that need it will say that it is missing."""
     client = state_of().client()
     secret = find(client, name)
-    confirmed(yes or not sys.stdin.isatty(), f"Delete secret {secret['name']}?")
+    confirmed(yes, f"Delete secret {secret['name']}?")
     client.secrets.delete(secret["id"])
     note(f"secret {secret['name']} is deleted.")
 

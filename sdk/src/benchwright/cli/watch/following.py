@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..groups import State
-from ..output import money, note, show
+from ..output import note, show
 from ..text import one_line
 from . import displays, gate
+from .cost_line import cost_line
 from .progress import Progress
 from .score_line import score_line
 
@@ -49,19 +50,17 @@ def conclude(client: "Benchwright", state: State, run: "Object", check: gate.Gat
         code = verdict.code
     line = score_line(summary, run.get("trials") or 1)
     if state.format == "table":
-        _say(run, line, check, verdict)
+        _say(run, [line, cost_line(run, summary)], check, verdict)
     else:
         show(state, _result(run, summary, line, check, verdict, code))
     return code
 
 
-def _say(run: "Object", line: str, check: gate.Gate | None, verdict: gate.Verdict | None) -> None:
+def _say(run: "Object", lines: list[str], check: gate.Gate | None, verdict: gate.Verdict | None) -> None:
     if run["status"] != "ok":
         click.echo(why_not_ok(run))
-    click.echo(line)
-    cost = run.get("cost") or {}
-    if cost.get("billed") and cost.get("model"):
-        click.echo(f"cost: {money(cost['model'])} at the provider, {money(cost['billed'])} billed by Benchwright")
+    for line in filter(None, lines):
+        click.echo(line)
     if verdict and run["status"] == "ok":
         click.echo(f"gate {check}: {verdict.word}: {verdict.reason}")
     elif verdict:
@@ -74,7 +73,7 @@ def _say(run: "Object", line: str, check: gate.Gate | None, verdict: gate.Verdic
 def _result(
     run: "Object", summary: Any, line: str, check: gate.Gate | None, verdict: gate.Verdict | None, code: int
 ) -> dict[str, Any]:
-    kept = ("id", "status", "halt_reason", "error", "model", "cost", "links")
+    kept = ("id", "status", "halt_reason", "halt_note", "error", "model", "cost", "links")
     result = {"object": "run_result", **{name: run.get(name) for name in kept}}
     result |= {"summary": summary, "score_line": line, "exit_code": code}
     if verdict:
@@ -83,9 +82,10 @@ def _result(
 
 
 def why_not_ok(run: "Object") -> str:
-    """``run … halted (limit_exceeded:run.cost)`` or what it failed with."""
+    """``run … halted: limit_exceeded:run.cost`` with the words of the one who halted it, or what it failed with."""
     error = run.get("error") or {}
     reason = run.get("halt_reason") or error.get("message") or ""
     hint = f"\n{error['hint']}" if error.get("hint") else ""
     text = f"run {run['id']} {run['status']}" + (f": {reason}" if reason else "")
+    text += f" (“{run['halt_note']}”)" if run.get("halt_note") else ""
     return one_line(text) + (f"\n{one_line(hint)}" if hint else "")

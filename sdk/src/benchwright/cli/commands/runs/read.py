@@ -10,6 +10,7 @@ from ... import cache
 from ...groups import Command, state_of
 from ...launch import options as launch_options
 from ...output import field, show, show_rows
+from ...watch.cost_line import cost_line, model_cost
 from ...watch.score_line import rate, score_line
 
 RUN_COLUMNS = [
@@ -18,13 +19,14 @@ RUN_COLUMNS = [
     ("benchmark", field("benchmark_name")),
     ("model", field("model", "identifier")),
     ("score", lambda run: _short_score(run)),
-    ("model cost", field("cost", "model")),
+    ("model cost", lambda run: model_cost(run, run.get("summary") or {})),
     ("created", field("created_at")),
 ]
 RUN_FIELDS = [
     "id",
     "status",
     "halt_reason",
+    "halt_note",
     "error",
     "benchmark_name",
     "subset_id",
@@ -50,6 +52,7 @@ TASK_COLUMNS = [
     ("outcome", field("outcome")),
     ("score", field("score")),
     ("class", field("error_class")),
+    ("error", field("error_message")),
     ("ms", field("duration_ms")),
     ("output", field("output_preview")),
 ]
@@ -63,13 +66,14 @@ def _short_score(run: Mapping[str, Any]) -> str | None:
 @click.command("show", cls=Command)
 @click.argument("run_id")
 def show_run(run_id: str) -> None:
-    """One run, with its score line."""
+    """One run, with its score line and its cost."""
     state = state_of()
     client = state.client()
     run = client.runs.get(cache.resolved(client.account, run_id))
     show(state, run, RUN_FIELDS)
     if state.format == "table" and run.get("summary"):
         click.echo(score_line(run["summary"], run.get("trials") or 1))
+        click.echo(cost_line(run, run["summary"]))
 
 
 @click.command("tasks", cls=Command)

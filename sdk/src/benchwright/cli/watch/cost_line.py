@@ -1,0 +1,29 @@
+"""What a run cost, in words: a call without a known price is never told as free."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..output import money
+
+UNKNOWN = "price unknown"
+
+
+def model_cost(run: Mapping[str, Any], summary: Mapping[str, Any]) -> str | None:
+    """``$0.0021``, ``at least $0.0021`` or ``price unknown``: what the model asked. None where the run does not say."""
+    cost = (run.get("cost") or {}).get("model")
+    if not cost:
+        return None
+    if not summary.get("unpriced_calls"):
+        return money(cost)
+    known = float(cost.get("amount") or cost["amount_cents"]) > 0
+    return f"at least {money(cost)}" if known else UNKNOWN
+
+
+def cost_line(run: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    """``cost: $0.0021 at the provider, $0.00 billed by Benchwright``; "" where the run does not say."""
+    asked, billed = model_cost(run, summary), (run.get("cost") or {}).get("billed")
+    if not asked or not billed:
+        return ""
+    unpriced = summary.get("unpriced_calls") or 0
+    why = f" ({unpriced} call{'' if unpriced == 1 else 's'} without a known price)" if unpriced else ""
+    return f"cost: {asked} at the provider{why}, {money(billed)} billed by Benchwright"
