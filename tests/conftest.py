@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from hypothesis import settings as hypothesis_settings
 
 from accounts.models import User
 from benchwright_site.serve.postgres import Cluster
@@ -18,6 +19,8 @@ ALL_SCOPES = (
     "runs:read runs:write artifacts:read secrets:read secrets:write billing:read billing:write registry:read "
     "registry:publish settings:read settings:write webhooks:read webhooks:write"
 ).split()
+hypothesis_settings.register_profile("house", deadline=None)  # how busy the machine is, is no property of the code
+hypothesis_settings.load_profile("house")
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0")
 
 
