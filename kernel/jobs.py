@@ -6,8 +6,6 @@ from functools import partial
 from celery import current_app
 from django.db import transaction
 
-from kernel.faults import fault
-
 log = logging.getLogger(__name__)
 
 
@@ -17,9 +15,7 @@ def enqueue(name: str, *ids: str) -> None:
 
 
 def _send(name: str, ids: tuple[str, ...]) -> None:
-    fault("L4")
     try:
         current_app.send_task(name, args=list(ids), ignore_result=True, retry=False)
     except Exception:  # the database is the queue: a broker that is down must not fail a launch
         log.warning("wake-up %s was not sent; the sweeper will find it", name, exc_info=True)
-    fault("L5")

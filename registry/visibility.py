@@ -34,6 +34,11 @@ def registrations(principal: Principal | None) -> QuerySet[ImplRegistration]:
     ).select_related("impl__subset__benchmark")
 
 
+def derive(benchmark_id: str, *, public: bool) -> None:
+    """Benchmarks take no visibility of their own: it follows from their runs, and this is the only writer."""
+    Benchmark.objects.filter(pk=benchmark_id).update(visibility="public" if public else "private")
+
+
 def _seen(principal: Principal | None, path: str) -> Q:
     seen = Q(**{f"{path}visibility": "public"})
     return seen if principal is None else seen | Q(**{f"{path}owner": principal.account})

@@ -7,7 +7,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from accounts.principal import Principal
-from runs import halting, queries, states
+from runs import halting, publishing, queries, states
 from runs.models import ModelCall, Output, Run, RunEvent, Shard, TaskResult
 
 _REMOVED = (TaskResult, Output, ModelCall, RunEvent, Shard)
@@ -24,6 +24,7 @@ def destroy(principal: Principal, run_id: str) -> None:
         Run.objects.filter(id=run.id).update(
             destroyed_at=Now(), visibility="private", metadata={}, hints=[], request="", revision=F("revision") + 1
         )
+        publishing.follow(run)
         halting.request_halt(run.id, "user")
     purge_due(run)
 

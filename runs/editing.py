@@ -2,17 +2,20 @@
 
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F
 
 from accounts.principal import Principal
-from runs import halting, queries
+from runs import halting, publishing, queries
 from runs.models import Run
 
 
 def edit(run: Run, changes: dict[str, Any]) -> None:
     """Set visibility and metadata; the revision counts the edits."""
     if changes:
-        Run.objects.filter(id=run.id).update(**changes, revision=F("revision") + 1)
+        with transaction.atomic():
+            Run.objects.filter(id=run.id).update(**changes, revision=F("revision") + 1)
+            publishing.follow(run)
         run.refresh_from_db()
 
 

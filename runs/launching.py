@@ -10,7 +10,7 @@ from accounts.principal import Principal
 from kernel import jobs
 from kernel.errors import DomainError, invalid
 from kernel.faults import fault
-from runs import events, launch_options, limits, pinning, plan, replays, suts
+from runs import events, launch_options, limits, pinning, plan, publishing, replays, suts
 from runs.models import Phase, Run
 from runs.schemas import LaunchBody, Sut
 
@@ -68,6 +68,8 @@ def _write(run: Run) -> None:
     fault("L2")
     Phase.objects.bulk_create(Phase(run=run, name=name, position=at) for at, name in enumerate(run.plan))
     run.last_seq = events.append(run.id, [("RunQueued", {})])
+    if run.visibility == "public":
+        publishing.follow(run)
     transaction.on_commit(partial(fault, "L4"))
     jobs.enqueue("runs.advance", str(run.id))
     transaction.on_commit(partial(fault, "L5"))

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from benchwright import Benchwright
+from benchwright import Benchwright, NotFoundError
 from tests.factories.processes import Model
+from tests.journeys.conftest import new_client
+from tests.operations.serving import Server
 from tests.twins.openai_twin import Fault, Seen
 
 FUNCTIONS = [
@@ -266,3 +268,16 @@ def test_a_halted_run_keeps_what_it_has(bw: Benchwright, first: Any, model: Mode
     assert summary.passed + summary.failed + summary.skipped + summary.errored + summary.unscored == 20
     assert summary.coverage < 1
     assert summary.bounds.worst < summary.bounds.best
+
+
+def test_6_5_publishing_a_run_makes_its_benchmark_public(server: Server, bw: Benchwright, first: Any) -> None:
+    stranger = new_client(server, "stranger@example.org")
+    with pytest.raises(NotFoundError):
+        stranger.registry.benchmarks.get(first.benchmark.id)
+    bw.runs.update(first.id, visibility="public")
+    assert stranger.registry.benchmarks.get(first.benchmark.id).visibility == "public"
+    assert stranger.runs.get(first.id).summary.passed == 15
+    bw.runs.publish(first.id, visibility="private")
+    with pytest.raises(NotFoundError):
+        stranger.registry.benchmarks.get(first.benchmark.id)
+    assert bw.registry.benchmarks.get(first.benchmark.id).visibility == "private"
