@@ -42,12 +42,12 @@ def new_client(server: Server, email: str) -> Benchwright:
 
 
 @pytest.fixture(scope="session")
-def bw(server: Server) -> Benchwright:
-    client = new_client(server, "reader@example.org")
-    client.secrets.create(
-        name="OPENROUTER_API_KEY",
-        description="personal workspace key, sandboxed org",
-        value="sk-or-v1-0123456789abcdef",
-        rules=[{"host_pattern": "openrouter.ai", "inject_kind": "bearer", "inject_target": "Authorization"}],
-    )
-    return client
+def bw(server: Server) -> Iterator[Benchwright]:
+    with new_client(server, "reader@example.org") as client:
+        client.secrets.create(
+            name="OPENROUTER_API_KEY",
+            description="personal workspace key, sandboxed org",
+            value="sk-or-v1-0123456789abcdef",
+            rules=[{"host_pattern": "openrouter.ai", "inject_kind": "bearer", "inject_target": "Authorization"}],
+        )
+        yield client

@@ -271,13 +271,13 @@ def test_a_halted_run_keeps_what_it_has(bw: Benchwright, first: Any, model: Mode
 
 
 def test_6_5_publishing_a_run_makes_its_benchmark_public(server: Server, bw: Benchwright, first: Any) -> None:
-    stranger = new_client(server, "stranger@example.org")
-    with pytest.raises(NotFoundError):
-        stranger.registry.benchmarks.get(first.benchmark.id)
-    bw.runs.update(first.id, visibility="public")
-    assert stranger.registry.benchmarks.get(first.benchmark.id).visibility == "public"
-    assert stranger.runs.get(first.id).summary.passed == 15
-    bw.runs.publish(first.id, visibility="private")
-    with pytest.raises(NotFoundError):
-        stranger.registry.benchmarks.get(first.benchmark.id)
-    assert bw.registry.benchmarks.get(first.benchmark.id).visibility == "private"
+    with new_client(server, "stranger@example.org") as stranger:
+        with pytest.raises(NotFoundError):
+            stranger.registry.benchmarks.get(first.benchmark.id)
+        bw.runs.update(first.id, visibility="public")
+        assert stranger.registry.benchmarks.get(first.benchmark.id).visibility == "public"
+        assert stranger.runs.get(first.id).summary.passed == 15
+        bw.runs.publish(first.id, visibility="private")
+        with pytest.raises(NotFoundError):
+            stranger.registry.benchmarks.get(first.benchmark.id)
+        assert bw.registry.benchmarks.get(first.benchmark.id).visibility == "private"
