@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from kernel import ids
+from kernel import ids, money
 from kernel.faults import fault
 from runs import queries, states
 from runs.models import Phase, Run, Shard
@@ -56,6 +56,26 @@ def settle(run_id: UUID | str) -> None:
     """Take cost and served models from the journal: it holds every call, also those whose worker was lost."""
     with connection.cursor() as cursor:
         cursor.execute(_SETTLE, [str(run_id), str(run_id)])
+
+
+_LATE = """
+SELECT r.id FROM runs_run r
+WHERE r.finished_at > clock_timestamp() - interval '15 minutes' AND r.destroyed_at IS NULL
+  AND r.cost_model < (SELECT coalesce(sum(c.cost), 0) FROM runs_modelcall c WHERE c.run_id = r.id)
+"""
+
+
+def settle_late() -> int:
+    """Calls that were under way when their run was cut short end later, and are paid: count them too."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LATE)
+        late = [row[0] for row in cursor.fetchall()]
+    for run_id in late:
+        settle(run_id)
+        run = Run.objects.get(id=run_id)
+        if run.summary is not None:
+            Run.objects.filter(id=run_id).update(summary={**run.summary, "cost": money.shown(run.cost_model)})
+    return len(late)
 
 
 def _end_cells(run: Run, outcome: str, error_class: str, message: str) -> None:

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from kernel.jobs import enqueue
-from runs import destroying, halting
+from runs import destroying, finishing, halting
 
 log = logging.getLogger(__name__)
 
@@ -42,5 +42,6 @@ def sweep() -> int:
         overdue = [row[0] for row in cursor.fetchall()]
     for run_id in overdue:
         halting.request_halt(run_id, "limit_exceeded:run.duration")
+    finishing.settle_late()
     destroying.purge_due()
     return len(due) + len(overdue)

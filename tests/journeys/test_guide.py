@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchwright import Benchwright, NotFoundError
+from benchwright import Benchwright
+from benchwright.errors import NotFoundError
 from tests.factories.processes import Model
 from tests.journeys.conftest import new_client
 from tests.operations.serving import Server

@@ -149,12 +149,13 @@ def test_a_missing_key_fails_the_run_and_says_so(
     assert model.calls == 0
 
 
+@pytest.mark.parametrize(("bad", "said"), [("import no_such_module", "no_such_module"), ("import os; os._exit(0)", "")])
 def test_a_scorer_that_does_not_load_fails_the_run_before_a_call_is_paid(
-    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], bad: str, said: str
 ) -> None:
-    run = work(launch(alice, model, "import no_such_module\n" + ASK))
+    run = work(launch(alice, model, f"{bad}\n{ASK}"))
     assert (run.status, run.error["code"]) == ("failed", "scorer_broken")
-    assert "no_such_module" in run.error["message"]
+    assert said in run.error["message"]
     whole(run)
     assert model.calls == 0
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 
 from django.conf import settings
 
@@ -18,6 +19,7 @@ from runs.harnesses.benchwright.pulse import Halted
 from runs.harnesses.benchwright.rows import scorer_broken
 
 log = logging.getLogger(__name__)
+IDLE = "from bench_task import BenchTask\n\n\nclass Task(BenchTask):\n    pass\n"
 SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too
 
 
@@ -55,9 +57,21 @@ class Benchwright:
             fault("P4")
             return roles
         except ComputeFault as error:
+            if await self._starts_without(compute, context):
+                lost = {"class": "sandbox", "message": f"it ended or hung while it was loaded ({error})"}
+                raise scorer_broken(ScorerFault("solve", lost)) from error
             raise PhaseError("sandbox_unavailable", str(error), "Run `manage.py doctor` on the worker.") from error
         except ScorerFault as error:
             raise scorer_broken(error) from error
+
+    async def _starts_without(self, compute: Compute, context: Context) -> bool:
+        """Whether the sandbox starts with a scorer that does nothing: then it is the scorer that does not."""
+        try:
+            roles = await compute.open(replace(_spec(context), code=IDLE))
+        except (ComputeFault, ScorerFault):
+            return False
+        await roles.close()
+        return True
 
     async def _work(self, context: Context, roles: Roles, kept: Extracted) -> None:
         line = Line(str(context.run.id))
