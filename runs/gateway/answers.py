@@ -1,12 +1,16 @@
 """What the gateway says itself, in the shape that OpenAI clients understand, and the repair of odd provider answers."""
 
 import base64
+import email.utils
 import json
 import math
+import time
 from typing import Any
 from urllib.parse import quote
 
 import orjson
+
+from runs.gateway.http.outbound import UpstreamError
 
 TYPES = {
     400: "invalid_request_error",
@@ -17,6 +21,9 @@ TYPES = {
     413: "invalid_request_error",
     429: "rate_limit_error",
 }
+
+
+RETRIED = frozenset({408, 409, 425, 429})  # what a provider may answer otherwise a little later
 
 
 class Refused(Exception):
@@ -84,6 +91,78 @@ def normalised(raw: bytes) -> tuple[bytes, dict[str, Any]]:
     if tidy(value) or odd:
         return orjson.dumps(value), value
     return raw, value
+
+
+class Failed(Exception):
+    """The call ended without an answer that counts. What the client gets, and how the journal calls it."""
+
+    def __init__(
+        self, status: int, body: bytes, error_class: str, message: str, *, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = body
+        self.error_class = error_class
+        self.message = message
+        self.retry_after = retry_after
+        self.retry = False
+
+
+def refusal(status: int, headers: dict[bytes, bytes], raw: bytes, label: str) -> Failed:
+    """What a provider's answer other than 200 means."""
+    message = f"{label} answered {status}: {told(raw)}"
+    error_class = "provider_error"
+    if status == 429:
+        error_class = "rate_limited"
+    elif status == 408:
+        error_class = "timeout"
+    elif status in (401, 403):
+        message = f"{label} rejected the key ({status}): {told(raw)}"
+    if 300 <= status < 400 or status < 200 or 200 < status < 300:
+        body = error_body(502, "upstream_error", f"{label} answered with an unexpected status {status}")
+        return Failed(502, body, error_class, message)
+    body = raw if raw[:1] in (b"{", b"[") else error_body(status, "upstream_error", message)
+    failed = Failed(status, body, error_class, message, retry_after=retry_after(headers))
+    failed.retry = status in RETRIED or status >= 500
+    return failed
+
+
+def unheard(bad: UpstreamError) -> Failed:
+    """What it means that the provider could not be heard."""
+    kind = "timeout" if bad.kind == "timeout" else "provider_error"
+    code = {"timeout": "upstream_timeout", "limit": "upstream_limit"}.get(bad.kind, "upstream_error")
+    status = 504 if bad.kind == "timeout" else 502
+    failed = Failed(status, error_body(status, code, str(bad)), kind, str(bad))
+    failed.retry = not bad.begun and bad.kind in ("connect", "cut", "timeout")
+    if bad.reused and failed.retry and bad.kind == "cut":
+        failed.retry_after = 0.0  # an idle connection that had died: the next one will do
+    return failed
+
+
+def told(raw: bytes) -> str:
+    """The provider's own words, short."""
+    try:
+        error = orjson.loads(raw)["error"]
+        text = error["message"] if isinstance(error, dict) else error
+    except (orjson.JSONDecodeError, KeyError, TypeError, IndexError):
+        text = raw[:300].decode("utf-8", "replace")
+    return str(text)[:300]
+
+
+def retry_after(headers: dict[bytes, bytes]) -> float | None:
+    """Seconds that the provider asks us to wait; None where it says nothing usable."""
+    exact = headers.get(b"retry-after-ms")
+    value = headers.get(b"retry-after")
+    try:
+        if exact is not None:
+            return max(0.0, float(exact) / 1000)
+        if value is None:
+            return None
+        seconds = float(value)
+        return max(0.0, seconds) if seconds == seconds and seconds < 1e6 else None
+    except ValueError:
+        when = email.utils.parsedate_tz((value or b"").decode("latin-1"))
+        return max(0.0, email.utils.mktime_tz(when) - time.time()) if when else None
 
 
 class Redactor:

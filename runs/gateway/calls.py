@@ -1,7 +1,6 @@
 """One call's way: key, rules, journal, slot, provider, journal, answer."""
 
 import asyncio
-import email.utils
 import logging
 import random
 import time
@@ -12,11 +11,11 @@ import orjson
 from kernel import env
 from kernel.faults import fault
 from runs.gateway import rules
-from runs.gateway.answers import Refused, error_body, normalised
+from runs.gateway.answers import Failed, Refused, error_body, normalised, refusal, unheard
 from runs.gateway.http.inbound import Inbound, Request
 from runs.gateway.http.outbound import Exchange, Outbound, UpstreamError
 from runs.gateway.journal import FAILED, SETTLED, UNKNOWN, Call
-from runs.gateway.leases import MOST_CALLS, RETRIED, Attempt, Lease, RunBook
+from runs.gateway.leases import MOST_CALLS, Attempt, Lease, RunBook
 from runs.gateway.rules import Asked
 from runs.gateway.streams import Relay
 from runs.providers import metering, simulated
@@ -35,43 +34,13 @@ SIMULATED_LATENCY = env.number("BENCHWRIGHT_SIMULATED_LATENCY_MS", 0, least=0) /
 _random = random.Random()  # noqa: S311 (jitter)
 
 
-class Failed(Exception):
-    """The call ended without an answer that counts. What the client gets, and how the journal calls it."""
-
-    def __init__(
-        self, status: int, body: bytes, error_class: str, message: str, *, retry_after: float | None = None
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.body = body
-        self.error_class = error_class
-        self.message = message
-        self.retry_after = retry_after
-        self.retry = False
-
-
 class Chat:
     """One chat completion asked by a client."""
 
     __slots__ = (
-        "asked",
-        "attempt",
-        "begun",
-        "body",
-        "book",
-        "call",
-        "conn",
-        "earlier",
-        "entered",
-        "gate",
-        "keep",
-        "lease",
-        "outbound",
-        "relay",
-        "rested",
-        "task",
-        "waited",
-    )
+        "asked", "attempt", "begun", "body", "book", "call", "conn", "earlier", "entered", "gate", "keep", "lease",
+        "outbound", "relay", "rested", "task", "waited",
+    )  # fmt: skip
 
     def __init__(self, gate: "Gateway", lease: Lease, conn: Inbound, request: Request) -> None:
         self.gate = gate
@@ -155,6 +124,12 @@ class Chat:
             self._broke(bad)
             return
         fault("M2")
+        try:
+            self._send(call)
+        except Exception as broken:
+            self._broke(broken)
+
+    def _send(self, call: Call) -> None:
         pool = self.book.pool
         conn = pool.ready() if pool is not None else None
         if pool is None or conn is None:
@@ -175,7 +150,7 @@ class Chat:
         call.latency_ms = int((time.monotonic() - self.begun) * 1000)
         try:
             if exchange.error is not None:
-                raise self._unheard(exchange.error)
+                raise unheard(exchange.error)
             self.body = self._judged(call, exchange.status, exchange.headers, b"".join(exchange.chunks))
             self._leave(ok=True)
             call.settled = time.time()
@@ -200,6 +175,7 @@ class Chat:
             self.conn.respond(200, self.body, keep=self.keep)
 
     def _broke(self, bad: Exception) -> None:
+        self.outbound = None
         self._leave()
         self._inside(bad)
         self._over()
@@ -431,20 +407,10 @@ class Chat:
                 if not exchange.done:
                     outbound.transport.abort()
         except UpstreamError as bad:
-            raise self._unheard(bad) from None
+            raise unheard(bad) from None
         finally:
             call.latency_ms = int((time.monotonic() - begun) * 1000)
         self._answered(call, status, exchange.headers, raw)
-
-    def _unheard(self, bad: UpstreamError) -> Failed:
-        kind = "timeout" if bad.kind == "timeout" else "provider_error"
-        code = {"timeout": "upstream_timeout", "limit": "upstream_limit"}.get(bad.kind, "upstream_error")
-        status = 504 if bad.kind == "timeout" else 502
-        failed = Failed(status, error_body(status, code, str(bad)), kind, str(bad))
-        failed.retry = not bad.begun and bad.kind in ("connect", "cut", "timeout")
-        if bad.reused and failed.retry and bad.kind == "cut":
-            failed.retry_after = 0.0  # an idle connection that had died: the next one will do
-        return failed
 
     def _answered(self, call: Call, status: int, headers: dict[bytes, bytes], raw: bytes) -> None:
         body = self._judged(call, status, headers, raw)
@@ -528,48 +494,3 @@ class Chat:
 async def _pieces(items: list[bytes]) -> Any:
     for item in items:
         yield item
-
-
-def refusal(status: int, headers: dict[bytes, bytes], raw: bytes, label: str) -> Failed:
-    """What a provider's answer other than 200 means."""
-    message = f"{label} answered {status}: {told(raw)}"
-    error_class = "provider_error"
-    if status == 429:
-        error_class = "rate_limited"
-    elif status == 408:
-        error_class = "timeout"
-    elif status in (401, 403):
-        message = f"{label} rejected the key ({status}): {told(raw)}"
-    if 300 <= status < 400 or status < 200 or 200 < status < 300:
-        body = error_body(502, "upstream_error", f"{label} answered with an unexpected status {status}")
-        return Failed(502, body, error_class, message)
-    body = raw if raw[:1] in (b"{", b"[") else error_body(status, "upstream_error", message)
-    failed = Failed(status, body, error_class, message, retry_after=retry_after(headers))
-    failed.retry = status in RETRIED or status >= 500
-    return failed
-
-
-def told(raw: bytes) -> str:
-    """The provider's own words, short."""
-    try:
-        error = orjson.loads(raw)["error"]
-        text = error["message"] if isinstance(error, dict) else error
-    except (orjson.JSONDecodeError, KeyError, TypeError, IndexError):
-        text = raw[:300].decode("utf-8", "replace")
-    return str(text)[:300]
-
-
-def retry_after(headers: dict[bytes, bytes]) -> float | None:
-    """Seconds that the provider asks us to wait; None where it says nothing usable."""
-    exact = headers.get(b"retry-after-ms")
-    value = headers.get(b"retry-after")
-    try:
-        if exact is not None:
-            return max(0.0, float(exact) / 1000)
-        if value is None:
-            return None
-        seconds = float(value)
-        return max(0.0, seconds) if seconds == seconds and seconds < 1e6 else None
-    except ValueError:
-        when = email.utils.parsedate_tz((value or b"").decode("latin-1"))
-        return max(0.0, email.utils.mktime_tz(when) - time.time()) if when else None

@@ -242,10 +242,12 @@ class Journal:
         except OSError as bad:
             if enders:
                 log.error("the journal's disk refuses a record; the database gets it directly")
-            for then in senders:
-                then(bad)
-        for tell in enders:
-            tell()
+            _tell(senders, bad)
+        for then in enders:
+            try:
+                then()
+            except Exception:  # one call's trouble is not its neighbours'
+                log.exception("a call broke after its end was written")
         if self.unsynced and not self.syncing:
             self._sync()
         if self.segment.size > SEGMENT_BYTES:
@@ -270,8 +272,7 @@ class Journal:
             try:
                 seconds = _timed_sync(self.segment.fd)
             except OSError as bad:
-                for then in group:
-                    then(bad)
+                _tell(group, bad)
             else:
                 self._synced(group, seconds)
             return
@@ -285,15 +286,13 @@ class Journal:
         if bad is None:
             self._synced(group, done.result())
         else:
-            for then in group:
-                then(bad if isinstance(bad, OSError) else OSError(str(bad)))
+            _tell(group, bad if isinstance(bad, OSError) else OSError(str(bad)))
         if self.unsynced and not self.syncing:
             self._sync()
 
     def _synced(self, group: list[Then], seconds: float) -> None:
         self.sync_seconds += (seconds - self.sync_seconds) * 0.05
-        for then in group:
-            then(None)
+        _tell(group, None)
 
     def rotate(self) -> None:
         """Starts a new file; the old one goes when its calls are in PostgreSQL."""
@@ -328,6 +327,14 @@ class Journal:
         self.flush()
         self.segment.close()
         os.close(self.lock)
+
+
+def _tell(group: list[Then], bad: OSError | None) -> None:
+    for then in group:
+        try:
+            then(bad)
+        except Exception:  # one call's trouble is not its neighbours'
+            log.exception("a call broke after it was journaled")
 
 
 def _timed_sync(fd: int) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from runs import gateway_keys
-from runs.gateway.answers import Redactor, Refused
+from runs.gateway.answers import RETRIED, Redactor, Refused
 from runs.gateway.http.inbound import Inbound, Likeness
 from runs.gateway.http.outbound import Pool
 from runs.gateway.journal import SETTLED, Call
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from runs.gateway.calls import Chat
 
 MOST_CALLS = 5000  # of one attempt; more is a scorer that runs wild
-RETRIED = frozenset({408, 409, 425, 429})  # what a provider may answer otherwise a little later
 LEAST_AT_ONCE = 64  # calls that a lease may have open, whatever the run's concurrency
 MOST_KEYS = 200_000
 
@@ -82,7 +81,7 @@ class Attempt:
         self.trouble: str | None = None  # the error class of what failed here without a call to show for it
 
 
-@dataclass
+@dataclass(slots=True)
 class RunBook:
     """One run's memory here, shared by its leases."""
 

@@ -7,6 +7,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,17 +71,11 @@ class Gateway:
             raise
 
     def _connection(self, lease: Lease) -> Inbound:
-        conn = Inbound(self._server_of(lease), lease.connections.discard, lease.likenesses)
+        conn = Inbound(partial(self.serve, lease), lease.connections.discard, lease.likenesses)
         lease.connections.add(conn)
         if len(lease.connections) > MOST_CONNECTIONS:
             self.loop.call_soon(conn.abort)
         return conn
-
-    def _server_of(self, lease: Lease) -> Callable[[Inbound, Request], None]:
-        def serve(conn: Inbound, request: Request) -> None:
-            self.serve(lease, conn, request)
-
-        return serve
 
     def end_lease(self, name: str, code: str, *, cancel: bool = False) -> None:
         """Closes a lease's listener and connections. Its open calls run on unless ``cancel``."""

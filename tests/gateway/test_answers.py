@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 from runs.call_bodies import pack, unpack
-from runs.gateway.answers import normalised
-from runs.gateway.calls import retry_after
+from runs.gateway.answers import normalised, retry_after
 from tests.gateway.conftest import Bench, GatewayProcess, arrived, connect
 from tests.twins.openai_twin import Fault, OpenAITwin
 
