@@ -67,10 +67,10 @@ def _failed_class(output: object, facts: Mapping[str, Any], metrics: Mapping[str
     said = (metrics or {}).get("class")
     if facts.get("stop_reason") in {"length", "max_tokens"}:
         return "truncated"
-    if isinstance(said, str) and said in FAILED_CLASSES:
-        return said
     if facts.get("stop_reason") == "content_filter":
         return "refused"
+    if isinstance(said, str) and said in FAILED_CLASSES:
+        return said
     if output is None or (isinstance(output, str) and not output.strip()):
         return "no_answer"
     return "wrong"

@@ -53,7 +53,7 @@ def test_it_passes_at_the_threshold(score: float, threshold: float, outcome: str
         ("B", {**CLEAN, "stop_reason": "length"}, {"class": "wrong"}, "truncated"),
         ("?", CLEAN, {"class": "format_miss"}, "format_miss"),
         ("?", CLEAN, {"class": "made up"}, "wrong"),
-        ("", {**CLEAN, "stop_reason": "content_filter"}, None, "refused"),
+        ("", {**CLEAN, "stop_reason": "content_filter"}, {"class": "no_answer"}, "refused"),
     ],
 )
 def test_it_names_why_an_answer_failed(
