@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from kernel import clock
 from kernel.money import MICRO_CENTS_PER_DOLLAR
-from runs.models import Output, Phase, Run, RunEvent, TaskResult
+from runs.models import ModelCall, Output, Phase, Run, RunEvent, TaskResult
 from runs.pages import words
 from runs.pages.event_words import ordinal, said
 
@@ -220,6 +220,13 @@ def _took(run: Run, row: Phase) -> str:
     return f"{took} · {words.dollars(cost)}" if cost else took
 
 
+def _lost(run: Run) -> int:
+    """Calls of an ended run of which nobody knows how they ended: the provider may charge for them all the same."""
+    if run.finished_at is None:
+        return 0
+    return ModelCall.objects.filter(run=run, status__in=("sent", "unknown")).count()
+
+
 def spend(run: Run, *, mine: bool) -> dict[str, Any]:
     """What was spent, the cap if there is one (told to its owner), and the share of it (0..100) for the bar."""
     ceilings = (run.limits or {}).get("run") or {} if mine else {}
@@ -231,6 +238,7 @@ def spend(run: Run, *, mine: bool) -> dict[str, Any]:
         "cap": inside,
         "share": min(100.0, 100 * run.cost_model / inside) if inside else None,
         "unpriced": run.unpriced_calls,
+        "lost": _lost(run),
         "tokens_in": run.tokens_in,
         "tokens_out": run.tokens_out,
     }

@@ -232,6 +232,32 @@ def test_it_offers_nothing_for_free_that_only_failed_so_far(
     assert f"Run these again {price}" in text(browser, f"/runs/{run.id}")
 
 
+def test_it_tells_of_calls_that_were_cut_off(browser: Client, alice: User) -> None:
+    run = make.run(alice, planned=4)
+    make.start(run)
+    rows = make.results(run, ["passed", "passed"])
+    for row, status in zip((*rows, *rows), ("settled", "sent", "unknown", "failed"), strict=True):
+        call = make.call(run, row.ordinal)
+        run.calls.filter(id=call.id).update(status=status)
+    said = "2 calls cut off at the provider: what that cost is unknown and not in the sum."
+    assert said not in text(browser, f"/runs/{run.id}")  # they may still end
+    make.end(run, "halted", halt_reason="user")
+    assert said in text(browser, f"/runs/{run.id}")
+
+
+@pytest.mark.parametrize(
+    ("provider", "told"), [("simulated", "answers by rule and knows nothing"), ("openrouter", "Open a few outputs.")]
+)
+def test_it_says_why_nothing_may_have_passed(browser: Client, alice: User, provider: str, told: str) -> None:
+    run = make.run(alice, planned=2, sut={"model": "m", "provider": provider})
+    make.start(run)
+    make.results(run, ["failed", "failed"])
+    make.end(run)
+    page = text(browser, f"/runs/{run.id}")
+    assert "No task passed." in page
+    assert told in page
+
+
 def test_it_keeps_the_words_of_a_halt_for_its_owner(browser: Client, alice: User) -> None:
     run = make.run(alice, planned=4, visibility="public")
     make.start(run)
@@ -308,6 +334,7 @@ def test_it_finds_runs_by_model_benchmark_id_and_status(browser: Client, alice: 
 def test_it_says_how_to_begin_where_there_is_nothing(browser: Client) -> None:
     page = text(browser, "/runs")
     assert "No runs yet" in page
+    assert "hardly any task passes" in page
     assert "benchwright run" in page
 
 
