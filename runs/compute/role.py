@@ -278,7 +278,7 @@ class RoleProcess:
         if self._reason is None:
             self._read_rest()
         if self._reason is None and self.fence and self.fence.killed():
-            self._reason = ("memory", "ended by the kernel for its memory")
+            self._reason = ("memory", f"more than {self.fence.memory_bytes >> 20} MB in use")
         self._close_channel()
         self.stderr.drain()
         reason, detail = self._reason or ("exited", _how(status))

@@ -13,8 +13,9 @@ from runs.compute.base import RolesSpec
 if TYPE_CHECKING:
     from runs.compute.role import RoleProcess
 
-TICK = 0.05  # seconds
-WHOLE_TREE = 8  # ticks between looks for new processes
+CALM, CLOSE = 0.2, 0.05  # seconds between looks: usually, and when a role nears a cap
+NEAR = 0.5  # of the memory or the files a role may have
+WHOLE_TREE = 0.4  # seconds between looks for new processes
 FILES = 100_000  # files and folders a sandbox may have at once
 SHARED_MEMORY = 16 << 20  # bytes of /dev/shm
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -22,30 +23,37 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 async def watch(living: "Callable[[], Iterable[RoleProcess]]", spec: RolesSpec) -> None:
     """Until cancelled."""
+    loop = asyncio.get_running_loop()
     trees: dict[int, list[int]] = {}
-    tick = 0
+    due = 0.0
     while True:
+        whole = loop.time() >= due
+        if whole:
+            due = loop.time() + WHOLE_TREE
+        near = False
         for role in living():
             top = role.process.pid
-            if tick % WHOLE_TREE == 0 or top not in trees:
+            if whole or top not in trees:
                 trees[top] = tree(top)
-            look(role, trees[top], spec)
-        tick += 1
-        await asyncio.sleep(TICK)
+            near |= look(role, trees[top], spec)
+        await asyncio.sleep(CLOSE if near else CALM)
 
 
-def look(role: "RoleProcess", pids: list[int], spec: RolesSpec) -> None:
-    """Kill the role when it is over a cap."""
+def look(role: "RoleProcess", pids: list[int], spec: RolesSpec) -> bool:
+    """Kill the role when it is over a cap; True when it nears one."""
     if role.dead:
-        return
+        return False
     in_files, files = _folders(pids, max(spec.tmp_mb << 20, SHARED_MEMORY))
     cap = spec.memory_mb << 20
-    if in_files + sum(map(_resident, pids)) > cap and in_files + sum(map(_proportional, pids)) > cap:
+    used = in_files + sum(map(_resident, pids))
+    ended = role.fence is not None and role.fence.killed()  # the kernel was quicker than we, perhaps with a child only
+    if ended or (used > cap and in_files + sum(map(_proportional, pids)) > cap):
         role.kill("memory", f"more than {spec.memory_mb} MB in use")
     elif files > FILES:
         role.kill("disk", f"more than {FILES} files")
     elif len(pids) > spec.pids:
         role.kill("pids", f"more than {spec.pids} processes")
+    return used > cap * NEAR or files > FILES * NEAR
 
 
 def tree(top: int) -> list[int]:

@@ -11,6 +11,7 @@ from collections import deque
 
 LENGTH = struct.Struct(">I")
 FRAME_CAP = 48 << 20  # the host refuses larger ones
+READ, READ_MOST = 64 << 10, 1 << 20  # bytes
 # The model key where no task runs (while the module is imported): clients made there are given the task's own
 # key when they send. Worth nothing by itself.
 NO_TASK = "bwk1.of-the-task"
@@ -24,6 +25,8 @@ class Channel:
     def __init__(self, fd: int) -> None:
         os.set_inheritable(fd, False)
         self.socket = _socket.socket(fileno=fd)
+        self.inbox = bytearray()
+        self.room = READ
         self.poll = select.poll()
         self.poll.register(fd, select.POLLIN)
         self.nonce = ""
@@ -31,24 +34,37 @@ class Channel:
         self.sending = allocate_lock()
 
     def receive(self) -> list:
-        """The next frame's messages; ends the process when the host is gone."""
-        size = LENGTH.unpack(self.read_exactly(4))[0]
-        return json.loads(self.read_exactly(size))["messages"]
+        """The messages of all frames that have come, at least one frame's; ends the process when the host is gone."""
+        found = None
+        while found is None:
+            found = self.receive_some()
+        return found
+
+    def receive_some(self):
+        """One read: the messages of what is whole now, None when no frame is."""
+        data = self.socket.recv(self.room)
+        if not data:
+            os._exit(0)
+        self.inbox += data
+        return self.whole_frames()
+
+    def whole_frames(self):
+        inbox, at, found = self.inbox, 0, None
+        self.room = READ
+        while len(inbox) - at >= 4:
+            size = LENGTH.unpack_from(inbox, at)[0]
+            if len(inbox) - at - 4 < size:
+                self.room = min(max(READ, size), READ_MOST)
+                break
+            messages = json.loads(inbox[at + 4 : at + 4 + size])["messages"]
+            found = messages if found is None else found + messages
+            at += 4 + size
+        del inbox[:at]
+        return found
 
     def ready(self, milliseconds: float) -> bool:
         """True as soon as a frame, or the end, can be received."""
         return bool(self.poll.poll(milliseconds))
-
-    def read_exactly(self, count: int) -> bytes:
-        got = bytearray()
-        while len(got) < count:
-            data = self.socket.recv(min(count - len(got), 1 << 20))
-            if not data:
-                os._exit(0)
-            if len(data) == count:
-                return data
-            got += data
-        return bytes(got)
 
     def post(self, message: dict) -> None:
         """Send at once. Raises TypeError or ValueError when the message is not JSON."""

@@ -86,3 +86,53 @@ class Lazily:
 def put_off_large_ones() -> None:
     """Large libraries that only solve needs are loaded when first touched, so that the other roles start small."""
     sys.meta_path.insert(0, Lazily())
+
+
+class Pattern:
+    """A regular expression that is compiled when it is first used."""
+
+    def __init__(self, *given) -> None:
+        self.given = given
+
+    def __getattr__(self, name):
+        import re
+
+        compiled = re.compile(*self.given)
+        vars(self).update({each: getattr(compiled, each) for each in dir(compiled) if each[0] != "_"})
+        return getattr(compiled, name)
+
+
+class PuttingOffPatterns:
+    """A finder for modules that spend most of their import on patterns which few programs use."""
+
+    names = frozenset({"urllib3.util.url"})
+
+    def __init__(self) -> None:
+        self.busy: set = set()
+
+    def find_spec(self, name, path=None, target=None):
+        # While another thread runs, it could meet the changed re.compile.
+        if name not in self.names or name in self.busy or len(sys._current_frames()) > 1:
+            return None
+        spec = spec_of(name, self.busy)
+        if spec is not None and spec.loader is not None:
+            spec.loader = WithPatterns(spec.loader, None)
+        return spec
+
+
+class WithPatterns(Adapting):
+    """A loader under which re.compile compiles later."""
+
+    def exec_module(self, module):
+        import re
+
+        module.__loader__ = module.__spec__.loader = self.loader
+        compiling, re.compile = re.compile, Pattern
+        try:
+            self.loader.exec_module(module)
+        finally:
+            re.compile = compiling
+
+
+def put_off_patterns() -> None:
+    sys.meta_path.insert(0, PuttingOffPatterns())

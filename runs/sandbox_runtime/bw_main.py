@@ -34,7 +34,9 @@ def main() -> None:
         import bw_score as role
     else:
         import bw_extract as role
-    if start["role"] != "solve":
+    if start["role"] == "solve":
+        bw_imports.put_off_patterns()
+    else:
         bw_imports.put_off_large_ones()
     role.run(channel, start)
 

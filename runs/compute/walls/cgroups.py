@@ -20,6 +20,7 @@ class Fence:
 
     def __init__(self, memory_bytes: int, pids: int) -> None:
         name = PREFIX + uuid.uuid4().hex
+        self.memory_bytes = memory_bytes
         hard = int(memory_bytes * ROOM)
         self.memory = _group(name, "memory", {"memory.max": hard, "memory.limit_in_bytes": hard})
         self.pids = _group(name, "pids", {"pids.max": pids + 8})

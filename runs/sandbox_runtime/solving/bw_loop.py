@@ -1,20 +1,11 @@
 """Async solves: how the solve role serves a task whose ``solve`` is a coroutine function."""
 
-import _socket
 import asyncio
-import json
-import os
 import selectors
 import time
 
 import bw_channel
 import bw_solve
-
-READ = 128 << 10  # bytes
-
-
-BUSY = 32  # solves that run at once
-PAUSE = 0.001  # seconds; with that many, answers come so close that taking several per turn is cheaper
 
 
 class Unhurried(selectors.DefaultSelector):
@@ -23,8 +14,8 @@ class Unhurried(selectors.DefaultSelector):
     running: dict = {}
 
     def select(self, timeout=None):
-        if len(self.running) >= BUSY and (timeout is None or timeout > PAUSE):
-            time.sleep(PAUSE)
+        if len(self.running) >= bw_solve.BUSY and (timeout is None or timeout > bw_solve.PAUSE):
+            time.sleep(bw_solve.PAUSE)
         return super().select(timeout)
 
 
@@ -45,7 +36,6 @@ class Loop(bw_solve.Answers):
         self.most = max(1, most)
         self.queue: dict = {}  # messages by cell, in order
         self.running: dict = {}  # tasks by cell
-        self.buffer = bytearray()
 
     async def serve(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -54,19 +44,8 @@ class Loop(bw_solve.Answers):
         await self.end
 
     def read(self) -> None:
-        data = self.channel.socket.recv(READ, _socket.MSG_DONTWAIT)
-        if not data:
-            os._exit(0)
-        self.buffer += data
-        at = 0
-        while len(self.buffer) - at >= 4:
-            size = bw_channel.LENGTH.unpack_from(self.buffer, at)[0]
-            if len(self.buffer) - at - 4 < size:
-                break
-            for message in json.loads(self.buffer[at + 4 : at + 4 + size])["messages"]:
-                self.take(message)
-            at += 4 + size
-        del self.buffer[:at]
+        for message in self.channel.receive_some() or ():
+            self.take(message)
         self.start()
 
     def take(self, message: dict) -> None:

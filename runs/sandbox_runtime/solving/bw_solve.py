@@ -22,6 +22,9 @@ STACK = 1 << 20
 # Seconds that a thread may compute before another gets its turn. Hundreds of threads that wait for their turn all
 # wake up that often, so Python's own 5 ms costs more than the work itself.
 TURN = 0.02
+BUSY = 32  # solves that run at once: with that many, the next messages and answers are a moment away
+PAUSE = 0.001  # seconds
+COLLECT = (10_000, 10, 10)  # new objects between collections: a task makes hundreds that die by themselves
 COROUTINE = 0x80  # a code object's flag of ``async def``
 SLOW = 5  # a solve longer than this many ticks is waiting rather than computing
 
@@ -37,6 +40,7 @@ def run(channel: bw_channel.Channel, start: dict) -> None:
         return
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*COLLECT)
     if is_async(task):
         import bw_loop
 
@@ -129,6 +133,8 @@ class Threads(Answers):
                 if not self.channel.ready(1):
                     self.grow()
                     continue
+            if self.queue.qsize() and self.count >= BUSY:
+                time.sleep(PAUSE)  # nobody waits for what comes: take several frames in one turn
             for message in self.channel.receive():
                 self.take(message)
 
@@ -171,6 +177,8 @@ class Threads(Answers):
         answers, outbox = self.answers, self.channel.outbox
         while True:
             outbox.append(answers.get())
+            if self.count >= BUSY:
+                time.sleep(PAUSE)
             for _ in range(answers.qsize()):
                 outbox.append(answers.get())
             try:
