@@ -90,11 +90,12 @@ def poisoned(owner: User, *, ended: bool) -> tuple[Run, str]:
             task_id=f"{CANARY[:280]}{task.position}", row=json.dumps({"input": {CANARY: CANARY}, "expected": [CANARY]})
         )
     sut = {"model": CANARY, "provider": CANARY[:60], "params": {CANARY: CANARY}}
-    run = make.run(owner, impl, sut=sut, served={CANARY: 3}, halt_reason=CANARY[:60])
+    run = make.run(owner, impl, sut=sut, served={CANARY: 3}, halt_reason=CANARY[:60], halt_note=CANARY[:200])
     make.start(run)
     rows = make.results(run, make.mixed(5, 3, 1, 1), text=lambda _: CANARY * 9)
     for row in rows:
         row.error_message = row.explanation = CANARY
+        row.output_preview = row.output_preview if row.ordinal % 2 else ""  # the table shows the error in its place
         row.error_class, row.stop_reason, row.metrics = CANARY[:40], CANARY[:40], {CANARY: CANARY}
         row.save()
         make.call(
