@@ -91,9 +91,9 @@ class GatewayClient:
         reply = await self._ask({"op": "waited", "lease": lease, "cells": cells})
         return list(reply["waited_ms"]), list(reply["open_calls"])
 
-    async def close_lease(self, lease: str) -> None:
-        """Ends a lease; its open calls are cancelled. GatewayLost."""
-        await self._ask({"op": "close", "lease": lease})
+    async def close_lease(self, lease: str, *, keep_calls: bool = False) -> None:
+        """Ends a lease; its open calls are cancelled, or with ``keep_calls`` run on. GatewayLost."""
+        await self._ask({"op": "close", "lease": lease, "keep_calls": keep_calls})
 
     async def ping(self) -> None:
         await self._ask({"op": "ping"})

@@ -127,6 +127,25 @@ def refusal(status: int, headers: dict[bytes, bytes], raw: bytes, label: str) ->
     return failed
 
 
+def faulty(answer: dict[str, Any], headers: dict[bytes, bytes], raw: bytes, label: str) -> Failed | None:
+    """The fault inside an answer that calls itself 200: routers report an upstream's failure so. None where it is good.
+
+    Without this a provider's fault would reach the scorer as an empty or a cut answer, and count as a wrong one.
+    """
+    choices = answer.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    error = answer.get("error") or (first.get("error") if isinstance(first, dict) else None)
+    if error:
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and 400 <= code <= 599 else 502
+        return refusal(status, headers, orjson.dumps({"error": error}), label)
+    if not isinstance(first, dict):
+        return refusal(502, headers, orjson.dumps({"error": {"message": "the answer holds no choice"}}), label)
+    if first.get("finish_reason") == "error":
+        return refusal(502, headers, orjson.dumps({"error": {"message": "the model broke off with an error"}}), label)
+    return None
+
+
 def unheard(bad: UpstreamError) -> Failed:
     """What it means that the provider could not be heard."""
     kind = "timeout" if bad.kind == "timeout" else "provider_error"

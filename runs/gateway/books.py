@@ -36,7 +36,7 @@ class Books:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.open: dict[str, RunBook] = {}
-        self.paces: dict[tuple[str, str], Pace] = {}
+        self.paces: dict[tuple[str, str, str], Pace] = {}
         self.tls: ssl.SSLContext | None = None
         self.lock = asyncio.Lock()
 
@@ -77,7 +77,8 @@ class Books:
         if provider.name != "simulated":
             pool = Pool(target(provider, base, sut_key, value), self._tls() if base.startswith("https:") else None)
         owner = sut_key.get("secret") if sut_key.get("kind") == "secret" else None
-        pace = self.paces.setdefault((base or provider.name, owner or ""), Pace())
+        # Providers limit per key and model: a model that is refused must not hold up another one on the same key.
+        pace = self.paces.setdefault((base or provider.name, owner or "", str(sut.get("model") or "")), Pace())
         used = (await self.store.read(HAS_CALLS, (run,)))[0]["exists"]
         return RunBook(
             run=run, model=str(sut.get("model") or ""), provider=provider, base_url=base,

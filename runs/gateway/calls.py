@@ -11,7 +11,8 @@ import orjson
 from kernel import env
 from kernel.faults import fault
 from runs.gateway import rules
-from runs.gateway.answers import Failed, Refused, error_body, normalised, refusal, unheard
+from runs.gateway.accounting import account
+from runs.gateway.answers import Failed, Refused, error_body, faulty, normalised, refusal, unheard
 from runs.gateway.http.inbound import Inbound, Request
 from runs.gateway.http.outbound import Exchange, Outbound, UpstreamError
 from runs.gateway.journal import FAILED, SETTLED, UNKNOWN, Call
@@ -434,23 +435,12 @@ class Chat:
         except ValueError:
             message = "the provider's answer is not JSON"
             raise Failed(502, error_body(502, "upstream_error", message), "provider_error", message) from None
+        bad = faulty(answer, headers, raw, self.book.provider.label)
+        if bad is not None:
+            raise bad
         call.response = raw
-        self._account(call, answer, len(body))
+        account(call, self.book, answer, len(self.asked.payload), len(body))
         return body
-
-    def _account(self, call: Call, answer: dict[str, Any], received: int) -> None:
-        book = self.book
-        usage = metering.usage_of(answer, book.provider, len(self.asked.payload), received)
-        served, upstream = answer.get("model"), answer.get("provider")
-        call.served = served if isinstance(served, str) else None
-        call.upstream = upstream if isinstance(upstream, str) else book.provider.name
-        choices = answer.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-        reason = first.get("finish_reason")
-        call.finish_reason = reason if isinstance(reason, str) else None
-        call.tokens_in, call.tokens_out, call.tokens_cached, call.tokens_reasoning = usage[:4]
-        call.estimated = usage.estimated
-        call.cost, call.priced_by = metering.cost_of(usage, book.provider, book.model, call.served)
 
     # -- streams ---------------------------------------------------------------------------------------------------
     async def _stream(self, call: Call, blocks: Any) -> None:
@@ -466,9 +456,12 @@ class Chat:
             self._cut(call, relay, str(bad), "timeout" if bad.kind == "timeout" else "provider_error")
         except ValueError as bad:
             self._cut(call, relay, str(bad), "provider_error")
+        summary = relay.summary()
+        if faulty(summary, {}, b"", "") is not None:
+            self._cut(call, relay, "the provider broke the stream off with an error", "provider_error")
         call.http_status = 200
         call.response = bytes(relay.kept)
-        self._account(call, relay.summary(), relay.text_bytes)
+        account(call, self.book, summary, len(self.asked.payload), relay.text_bytes)
         self._end(SETTLED)
         fault("M5")
         relay.end(self.keep)

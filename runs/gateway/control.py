@@ -135,7 +135,7 @@ class Control:
         if operation == "close":
             if message["lease"] in self.leases:
                 self.leases.discard(message["lease"])
-                await self.gate.close_lease(message["lease"])
+                await self.gate.close_lease(message["lease"], keep_calls=message.get("keep_calls") is True)
             return {"ok": True}
         if operation == "ping":
             return {"ok": True}

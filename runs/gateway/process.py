@@ -93,8 +93,14 @@ class Gateway:
             conn.abort()
         self.books.give_back(lease.book)
 
-    async def close_lease(self, name: str) -> None:
-        """Ends a lease and its open calls; what they were is in the database when this returns, if that is there."""
+    async def close_lease(self, name: str, *, keep_calls: bool = False) -> None:
+        """Ends a lease and its open calls; what they were is in the database when this returns, if that is there.
+
+        ``keep_calls``: the sandbox died but the run goes on, so its calls end by themselves and are answers in store.
+        """
+        if keep_calls:
+            self.end_lease(name, "lease_closed")
+            return
         lease = self.leases.get(name)
         waiting = tasks_of(lease.attempts.values()) if lease else []
         self.end_lease(name, "lease_closed", cancel=True)

@@ -36,13 +36,12 @@ def cell(ordinal: int) -> Cell:
     return Cell(ordinal, 0, ordinal, ordinal, f"q{ordinal}", 0, "", "in", "out")
 
 
-def solving(slots: int = 2) -> tuple[Solving, Recorder, list[Cell], list[Cell]]:
+def solving(slots: int = 2) -> tuple[Solving, Recorder, list[Cell]]:
     ended: list[Cell] = []
-    aborted: list[Cell] = []
-    side = Solving(lambda ordinal, attempt: "key", lambda cell: None, ended.extend, aborted.extend, 10.0)
+    side = Solving(lambda ordinal, attempt: "key", lambda cell: None, ended.extend, 10.0)
     role = Recorder()
     side.role, side.slots = role, slots
-    return side, role, ended, aborted
+    return side, role, ended
 
 
 def death(reason: str = "exited") -> Death:
@@ -50,7 +49,7 @@ def death(reason: str = "exited") -> Death:
 
 
 async def test_it_feeds_its_slots_and_a_little_more() -> None:
-    side, role, _, _ = solving(slots=4)
+    side, role, _ = solving(slots=4)
     side.ready.extend(cell(n) for n in range(20))
     side.feed(0.0)
     assert len(role.sent) == 5
@@ -60,19 +59,18 @@ async def test_it_feeds_its_slots_and_a_little_more() -> None:
 
 
 async def test_a_queued_cell_has_no_deadline_yet() -> None:
-    side, _, _, _ = solving(slots=1)
+    side, _, _ = solving(slots=1)
     side.ready.extend([cell(0), cell(1)])
     side.feed(100.0)
     assert [c.ordinal for c in side.overdue(111.0)] == [0]
 
 
 async def test_after_a_death_each_started_cell_runs_alone() -> None:
-    side, role, ended, aborted = solving(slots=2)
+    side, role, ended = solving(slots=2)
     side.ready.extend(cell(n) for n in range(3))
     side.feed(1.0)
     side.died(death())
     assert not ended
-    assert len(aborted) == 3
     side.role = role
     alone = side.feed(2.0)
     assert alone is not None
@@ -82,7 +80,7 @@ async def test_after_a_death_each_started_cell_runs_alone() -> None:
 
 
 async def test_a_cell_that_died_alone_is_blamed_and_no_other() -> None:
-    side, _, ended, _ = solving(slots=2)
+    side, _, ended = solving(slots=2)
     side.ready.append(cell(7))
     side.feed(1.0)
     side.died(death("memory"))
@@ -93,7 +91,7 @@ async def test_a_cell_that_died_alone_is_blamed_and_no_other() -> None:
 
 
 async def test_i04_a_cell_that_does_not_stop_costs_its_own_time_only() -> None:
-    side, role, ended, _ = solving(slots=2)
+    side, role, ended = solving(slots=2)
     side.ready.extend([cell(0), cell(1)])
     side.feed(1.0)
     side.running[1].deadline = 99.0
@@ -110,7 +108,7 @@ async def test_i04_a_cell_that_does_not_stop_costs_its_own_time_only() -> None:
 
 
 async def test_it_ignores_a_reply_of_an_earlier_attempt() -> None:
-    side, _, ended, _ = solving()
+    side, _, ended = solving()
     side.ready.append(cell(0))
     side.feed(1.0)
     side.take([{"op": "solved", "cell": 0, "attempt": 9, "output": "x"}])

@@ -90,7 +90,7 @@ def test_a_scorer_that_swallows_a_provider_fault_gets_no_wrong_answer(
     [
         ("raise KeyError('choices')", "unscored", "scorer_exception"),
         ("os._exit(0)", "errored", "sandbox_dead"),
-        ("os.kill(os.getpid(), 9)", "errored", "sandbox_dead"),
+        ("import ctypes; ctypes.string_at(0)", "errored", "sandbox_dead"),
     ],
 )
 def test_a_solve_that_fails_costs_its_own_cell(
@@ -208,3 +208,30 @@ def test_a_ceiling_that_can_not_bind_says_so(
     assert run.passed == 4
     warned = RunEvent.objects.get(run=run, type="LimitWarning")
     assert warned.data["limit"] == "run.cost"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"error":{"message":"upstream down","code":502}}',
+        b'{"choices":[]}',
+        b'{"choices":[{"error":{"code":502,"message":"x"},"message":{"content":""},"finish_reason":"error"}]}',
+        b'{"choices":[{"message":{"role":"assistant","content":"1"},"finish_reason":"error"}]}',
+    ],
+)
+def test_a_fault_that_calls_itself_200_is_tried_again_and_never_scored(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], body: bytes
+) -> None:
+    failed_once: set[str] = set()
+
+    def rule(question: str) -> Fault | None:
+        if question in failed_once:
+            return None
+        failed_once.add(question)
+        return Fault(body=body)
+
+    model.rule = rule
+    run = work(launch(alice, model))
+    whole(run)
+    assert (run.passed, model.calls) == (4, 8)
+    assert RunEvent.objects.filter(run=run, type="ModelRetry").count() == 4

@@ -36,7 +36,7 @@ class Engine:
         self._context, self._roles, self._intake, self._line = context, roles, intake, line
         self._waits = Waits()
         attempt_seconds = context.ceilings.attempt.duration or context.ceilings.task.duration or ATTEMPT_SECONDS
-        self._solving = Solving(line.key, self._told_start, self._solved, self._aborted, attempt_seconds)
+        self._solving = Solving(line.key, self._told_start, self._solved, attempt_seconds)
         self._scoring = Scoring(self._scored)
         self._writer = Writer(context, self._written)
         self._pulse = Pulse(context)
@@ -267,14 +267,6 @@ class Engine:
         else:
             self._end(cell, ending)
         self._wake.set()
-
-    def _aborted(self, cells: list[Cell]) -> None:
-        """Cells that a dead sandbox took along: close their attempts at the gateway; they run again."""
-        if cells:
-            self._spawn(self._close([(cell.ordinal, cell.attempt) for cell in cells]))
-
-    async def _close(self, attempts: list[tuple[int, int]]) -> None:
-        await self._line.facts(attempts)
 
     # -- score --------------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ class Line:
         """
         async with self._turn:
             if self._client is not None and self._lease:
-                await self._quietly(self._client.close_lease(self._lease))
+                await self._quietly(self._client.close_lease(self._lease, keep_calls=True))
             self._listener = listener
             self._lease, self._mac_key = "", ""
             await self._dial()

@@ -27,10 +27,9 @@ class Solving:
         key: Callable[[int, int], str],
         started: Callable[[Cell], None],
         ended: Callable[[list[Cell]], None],
-        aborted: Callable[[list[Cell]], None],
         attempt_seconds: float,
     ) -> None:
-        self._key, self._started, self._ended, self._aborted = key, started, ended, aborted
+        self._key, self._started, self._ended = key, started, ended
         self.attempt_seconds = attempt_seconds
         self.slots = 1
         self.role: Role | None = None  # None while there is no sandbox
@@ -168,7 +167,6 @@ class Solving:
                 self.suspects.appendleft(cell)
             else:
                 self.ready.appendleft(cell)
-        self._aborted(others)
         if blamed:
             self._ended(blamed)
 
