@@ -150,11 +150,17 @@ class Installation:
                 self.url = line.split(": ", 1)[1].strip()
                 break
         assert self.url, "serve did not become ready"
-        threading.Thread(target=lambda: [None for _ in self.process.stdout or ()], daemon=True).start()
+        threading.Thread(target=self._keep_log, args=[folder / "serve.log"], daemon=True).start()
         self._manage("create_user", "bench@example.org")
         said = self._manage("create_token", "bench@example.org", "--scopes",
                             "runs:read,runs:write,artifacts:read,registry:read,registry:publish")  # fmt: skip
         self.bw = Benchwright(api_key=said.split()[-1], base_url=self.url)
+
+    def _keep_log(self, path: pathlib.Path) -> None:
+        with path.open("w") as log:
+            for line in self.process.stdout or ():
+                log.write(line)
+                log.flush()
 
     def _manage(self, *arguments: str) -> str:
         return subprocess.run(

@@ -76,19 +76,20 @@ class Leases:
 
     async def renew(self) -> list[Lease]:
         """Prolong all that we hold; returns those that are no longer ours (and forgets them)."""
-        if not self.held:
+        asked = dict(self.held)  # what is claimed or finished while we wait is none of this round's business
+        if not asked:
             return []
         rows = await self._connection.execute(
             _RENEW,
             {
                 **self._base,
                 "seconds": self._seconds,
-                "numbers": list(self.held),
-                "fences": [lease.attempt_no for lease in self.held.values()],
+                "numbers": list(asked),
+                "fences": [lease.attempt_no for lease in asked.values()],
             },
         )
         kept = {row[0] for row in await rows.fetchall()}
-        gone = [lease for number, lease in self.held.items() if number not in kept]
+        gone = [lease for number, lease in asked.items() if number not in kept and self.held.get(number) is lease]
         for lease in gone:
             del self.held[lease.number]
         return gone

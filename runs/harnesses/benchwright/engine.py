@@ -41,6 +41,7 @@ class Engine:
         self._writer = Writer(context, self._written)
         self._pulse = Pulse(context)
         self._pieces: dict[int, Piece] = {}
+        self._finishing: set[int] = set()
         self._stored: dict[tuple[int, int], Cell] = {}  # outputs on their way to the database, then to score
         self._settling = 0
         self._wake = asyncio.Event()
@@ -49,6 +50,7 @@ class Engine:
         self._restarts = 0
         self._over: tuple[float, str, bool] | None = None  # (until, halt reason, asked by us): start nothing more
         self._warned = False
+        self._claiming = self._none_free = False
         self._most_attempts = context.ceilings.task.attempts or results.MAX_ATTEMPTS
         self._threshold = context.run.impl.pass_threshold if context.run.impl else 1.0
 
@@ -72,7 +74,6 @@ class Engine:
 
     async def _loop(self) -> None:
         clock = asyncio.get_running_loop().time
-        none_free = False
         while True:
             if self._failure is not None:
                 raise self._failure
@@ -82,14 +83,15 @@ class Engine:
                 self._cut("halt")
             if self._over is not None:
                 await self._wind_down(*self._over)
-            if self._over is None and not none_free and self._solving.waiting < self._solving.slots * 1.5:
-                none_free = not await self._claim()
+            if self._over is None and not (self._claiming or self._none_free) and self._is_low():
+                self._claiming = True
+                self._spawn(self._claim())
             if self._over is None and not self._writer.full:
                 suspect = self._solving.feed(clock())
                 if suspect is not None:
                     self._spawn(self._start_alone(suspect))
             self._scoring.feed(clock())
-            if none_free and not self._pieces:
+            if self._none_free and not (self._claiming or self._pieces):
                 return None
             await self._wake.wait()
             self._wake.clear()
@@ -148,11 +150,22 @@ class Engine:
 
     # -- taking shards ------------------------------------------------------------------------------------------------
 
-    async def _claim(self) -> bool:
-        self._solving.slots = await self._pulse.slots()
-        wanted = max(1, -(-int(self._solving.slots * 1.5) // 100))
+    def _is_low(self) -> bool:
+        return self._solving.waiting < 2 * self._solving.slots
+
+    async def _claim(self) -> None:
+        """Lease and load more shards while the others are worked on; sets ``none_free`` where there are none."""
+        try:
+            await self._claim_some()
+        finally:
+            self._claiming = False
+            self._wake.set()
+
+    async def _claim_some(self) -> None:
+        wanted = max(1, min(4, -(-2 * self._solving.slots // 100)))
         leases = await self._context.leases.claim(wanted)
         fault("P1")
+        self._none_free = not leases
         self._solving.slots = await self._pulse.slots()
         for lease in leases:
             piece, past = await self._intake.load(lease)
@@ -161,8 +174,8 @@ class Engine:
                 self._place(cell, past, lost=lease.lost)
             if not piece.cells:
                 await self._complete(lease.number)
+            self._wake.set()
         fault("P2")
-        return bool(leases)
 
     def _place(self, cell: Cell, past: Past, *, lost: bool) -> None:
         """Where a cell goes on: scored if its output is stored, alone if it may have killed a worker, else solved."""
@@ -196,7 +209,9 @@ class Engine:
         self._writer.add(EventRow(cell.shard, "MaterializeTaskStarted", {**cell.label(), "attempt": cell.attempt + 1}))
         await self._writer.drain()
         self._solving.running.pop(cell.ordinal, None)
-        if self._solving.role is None or cell.shard not in self._pieces:
+        if cell.shard not in self._pieces:
+            return  # its lease was lost in the meantime: it is another worker's now
+        if self._solving.role is None:
             self._solving.suspects.appendleft(cell)
             return
         self._alone = cell
@@ -296,16 +311,19 @@ class Engine:
                 if piece.left == 0:
                     self._spawn(self._complete(result.shard))
         for shard in touched - held:
-            if shard in self._pieces:
+            if shard in self._pieces and shard not in self._finishing:
                 self._drop(shard)
         self._wake.set()
 
     async def _complete(self, shard: int) -> None:
         fault("P6")
-        if await self._context.leases.finish(shard):
-            self._pieces.pop(shard, None)
-        else:
-            self._drop(shard)
+        self._finishing.add(shard)  # from here on a late event of the shard, written to no avail, says nothing
+        try:
+            if not await self._context.leases.finish(shard):
+                log.warning("shard %s of run %s was done, but no longer ours", shard, self._context.run.id)
+        finally:
+            self._finishing.discard(shard)
+        self._pieces.pop(shard, None)
         self._wake.set()
 
     def _drop(self, shard: int) -> None:
