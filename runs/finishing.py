@@ -160,7 +160,7 @@ def halt(run: Run) -> None:
         states.move(
             run.id,
             "halted",
-            events_after=[("RunHalted", {"halt_reason": reason, "note": run.halt_note})],
+            events_after=[("RunHalted", {"halt_reason": reason})],
             halt_reason=reason,
             summary=summary,
             finished_at=_now(),
