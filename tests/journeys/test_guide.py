@@ -1,7 +1,6 @@
 """The guide's chapters, run as it writes them, against a whole installation."""
 
 import json
-import textwrap
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from benchwright.errors import NotFoundError
 from tests.factories.processes import Model
 from tests.journeys.conftest import new_client
 from tests.operations.serving import Server
+from tests.sandbox.guide import TOOL_CALLS
 from tests.twins.openai_twin import Fault, Seen
 
 FUNCTIONS = [
@@ -28,52 +28,7 @@ FUNCTIONS = [
     }
 ]
 
-# §6.3, as printed
-SCORER = textwrap.dedent("""
-    import json, os, requests
-    from bench_task import BenchTask
-
-    class Task(BenchTask):
-        def extract(self, path, index):
-            with open(path) as f:
-                rows = [json.loads(line) for line in f]
-            row = rows[index]
-            return {
-                "task_id": row["task_id"],
-                "input":   row["input"],
-                "expected": row["expected"],
-            }
-
-        def solve(self, index, input):
-            headers = {}
-            key = os.environ.get("BW_MODEL_PROXY_KEY")
-            if key: headers["Authorization"] = f"Bearer {key}"
-            r = requests.post(
-                f"{os.environ['BW_MODEL_PROXY_URL']}/v1/chat/completions",
-                headers=headers,
-                json={
-                    "model":    os.environ["BW_MODEL_MODEL"],
-                    "messages": [{"role": "user", "content": input["question"]}],
-                    "tools":    input["functions"],
-                    "tool_choice": "auto",
-                },
-                timeout=120,
-            )
-            r.raise_for_status()
-            calls = r.json()["choices"][0]["message"].get("tool_calls", [])
-            return json.dumps([
-                {"name": c["function"]["name"],
-                 "args": json.loads(c["function"]["arguments"])}
-                for c in calls
-            ])
-
-        def score(self, index, output, expected):
-            got  = {(c["name"], json.dumps(c["args"], sort_keys=True))
-                    for c in json.loads(output)}
-            want = {(c["name"], json.dumps(c["args"], sort_keys=True))
-                    for c in expected}
-            return 1.0 if got == want else 0.0
-""").strip()
+SCORER = TOOL_CALLS.strip()  # §6.3, as printed
 
 
 def rows(count: int) -> list[dict[str, Any]]:
