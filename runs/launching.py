@@ -18,8 +18,18 @@ from runs.schemas import LaunchBody, Sut
 def launch(principal: Principal, body: LaunchBody) -> Run:
     """Validate, then write Run, Phases and RunQueued in one transaction, and wake a worker.
 
+    Raises DomainError as ``drafted`` does. Nothing is written then.
+    """
+    run = drafted(principal, body)
+    _write(run)
+    return run
+
+
+def drafted(principal: Principal, body: LaunchBody) -> Run:
+    """What ``launch`` would write, whole and checked, but written nowhere: for whoever looks before launching.
+
     Raises DomainError: mutually_exclusive, not_available, validation_failed, missing_secret, not_found, gone,
-    subset_incomplete, run_not_replayable. Nothing is written then.
+    subset_incomplete, run_not_replayable.
     """
     mode = _mode(body)
     what = pinning.pinned(principal, body) if mode == "benchmark" else pinning.replayed(principal, body)
@@ -30,7 +40,7 @@ def launch(principal: Principal, body: LaunchBody) -> Run:
     metadata_cap = launch_options.metadata_cap(fields.get("metadata", {}))
     tasks, positions = _tasks(what.scope, ceilings.run.tasks, metadata_cap)
     trials = fields.get("trials", 1)
-    run = Run(
+    return Run(
         owner=principal.account,
         mode=mode,
         benchmark=what.benchmark,
@@ -48,8 +58,6 @@ def launch(principal: Principal, body: LaunchBody) -> Run:
         planned=plan.cells(tasks, trials),
         **fields,
     )
-    _write(run)
-    return run
 
 
 def _completes(what: pinning.What, sut: Mapping[str, Any], trials: int, tasks: int) -> bool:
