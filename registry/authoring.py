@@ -129,7 +129,11 @@ def _check_form(slug: str, tasks: Sequence[Any], rolling: bool, staged: bool) ->
 
 
 def _refuse_taken_slug(benchmark: Benchmark, slug: str) -> None:
-    holder = Subset.objects.filter(benchmark=benchmark, slug=slug, deleted_at=None).first()
+    taken = Subset.objects.filter(benchmark=benchmark, slug=slug, deleted_at=None)
+    holder = taken.select_for_update().first()
+    if holder is not None and uploads.abandoned().filter(pk=holder.pk).exists():
+        uploads.remove(holder)
+        return
     if holder is not None:
         state = ", whose upload is not finished" if holder.state == "staging" else ""
         raise DomainError(
@@ -188,8 +192,7 @@ def delete_subset(principal: Principal, subset_id: str) -> None:
     with transaction.atomic():
         subset = own_subset(principal, subset_id, lock=True)
         if subset.state == "staging":
-            subset.tasks.all().delete()
-            subset.delete()
+            uploads.remove(subset)
             return
         subset.deleted_at = now()
         subset.save()

@@ -1,7 +1,12 @@
 """Rows into subsets, and freezing: where a subset's content becomes its id."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
+from django.db import transaction
+from django.db.models import QuerySet
+
+from kernel.clock import now
 from kernel.errors import DomainError, invalid
 from registry import rows
 from registry.content_ids import subset_id
@@ -9,6 +14,8 @@ from registry.models import Subset, Task
 from registry.rows import Row
 
 _MAX_KINDS = 100
+ABANDONED_AFTER = timedelta(hours=24)  # without a new piece
+_SWEPT = 20  # uploads a round, so that no transaction grows long
 
 
 def refuse_closed(subset: Subset, complete: bool) -> None:
@@ -43,6 +50,26 @@ def add(subset: Subset, new: Sequence[Row], revision: int) -> None:
     subset.save()
 
 
+def abandoned() -> QuerySet[Subset]:
+    """Staged uploads that got no new piece for ABANDONED_AFTER."""
+    return Subset.objects.filter(state="staging", updated_at__lt=now() - ABANDONED_AFTER)
+
+
+def sweep_abandoned() -> int:
+    """Remove abandoned uploads with their rows, so that their slugs are free again. Returns how many went."""
+    with transaction.atomic():
+        found = list(abandoned().select_for_update(skip_locked=True, of=("self",))[:_SWEPT])
+        for subset in found:
+            remove(subset)
+    return len(found)
+
+
+def remove(subset: Subset) -> None:
+    """Really remove an upload that was never finished: nothing can refer to it. The caller holds its lock."""
+    subset.tasks.all().delete()
+    subset.delete()
+
+
 def freeze_upload(subset: Subset) -> Subset:
     """End an upload: the subset moves to the id made of its content. A deleted one of the same content returns."""
     content = _content(subset)
@@ -57,8 +84,7 @@ def freeze_upload(subset: Subset) -> Subset:
 
 
 def _revive(hidden: Subset, upload: Subset) -> Subset:
-    upload.tasks.all().delete()
-    upload.delete()
+    remove(upload)
     for field in ("slug", "name", "description", "answers", "grader"):
         setattr(hidden, field, getattr(upload, field))
     hidden.deleted_at, hidden.state = None, "ready"

@@ -1,13 +1,15 @@
 """Benchmarks and subsets over HTTP."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 from django.db import connections
 
 from accounts.principal import Principal
+from kernel.clock import now
 from kernel.errors import DomainError
-from registry import authoring, queries
+from registry import authoring, queries, uploads
 from registry.models import Benchmark, Subset, Task
 
 
@@ -292,6 +294,30 @@ def test_it_uses_no_subset_whose_upload_is_unfinished(author, make_rows, scorer)
     assert author.client.delete(f"subsets/{staged['id']}").status == 204
     assert not Task.objects.exists()
     assert not Subset.objects.exists()
+
+
+def test_an_abandoned_upload_gives_its_slug_back(author, make_rows):
+    mark = author.benchmark()
+    staged = author.subset(mark["id"], slug="main", tasks=make_rows(2), staged=True)
+    path = f"benchmarks/{mark['id']}/subsets"
+    assert author.client.post(path, {"slug": "main", "tasks": make_rows(1)}).json["code"] == "slug_taken"
+    assert uploads.sweep_abandoned() == 0
+    Subset.objects.update(updated_at=now() - uploads.ABANDONED_AFTER - timedelta(minutes=1))
+    again = author.subset(mark["id"], slug="main", tasks=make_rows(1))
+    assert again["state"] == "ready"
+    assert not Subset.objects.filter(pk=staged["id"]).exists()
+
+
+def test_the_sweeper_removes_abandoned_uploads_and_nothing_else(author, make_rows):
+    mark = author.benchmark()
+    old = author.subset(mark["id"], slug="old", tasks=make_rows(2), staged=True)
+    fresh = author.subset(mark["id"], slug="fresh", tasks=make_rows(3), staged=True)
+    ready = author.subset(mark["id"], slug="ready", tasks=make_rows(4))
+    long_ago = now() - uploads.ABANDONED_AFTER - timedelta(minutes=1)
+    Subset.objects.filter(pk__in=[old["id"], ready["id"]]).update(updated_at=long_ago)
+    assert uploads.sweep_abandoned() == 1
+    assert set(Subset.objects.values_list("pk", flat=True)) == {fresh["id"], ready["id"]}
+    assert Task.objects.count() == 7
 
 
 def test_it_shows_an_unfinished_upload_to_its_owner_only(author, stranger, make_rows):

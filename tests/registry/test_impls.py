@@ -76,7 +76,10 @@ def test_it_shares_the_bytes_and_keeps_labels_apart(author, stranger, sub):
 
 
 def author_code(score: str) -> str:
-    return f"from bench_task import BenchTask\nclass Task(BenchTask):\n    def score(self, i, o, e): return {score}\n"
+    return (
+        "from bench_task import BenchTask\nclass Task(BenchTask):\n"
+        f"    def solve(self, i, input): return ''\n    def score(self, i, o, e): return {score}\n"
+    )
 
 
 def test_registering_again_renames_at_most(author, sub):
@@ -132,6 +135,54 @@ def test_i18_code_that_can_not_be_a_scorer_is_refused_with_its_line(author, sub,
     assert refused.json["line"] == line
     assert word in refused.json["detail"]
     assert not Impl.objects.exists()
+
+
+def test_i18_a_syntax_error_names_its_column_too(author, sub):
+    code = "from bench_task import BenchTask\nclass Task(BenchTask):\n    def score(self, index, output expected):\n"
+    refused = author.client.post("impls", {"subset": sub["id"], "code": code}).json
+    assert (refused["line"], refused["column"]) == (3, 35)
+    assert "line 3, column 35" in refused["detail"]
+
+
+SOLVE = "    def solve(self, index, input):\n        return ''\n"
+SCORE = "    def score(self, index, output, expected):\n        return 1.0\n"
+HEAD = "from bench_task import BenchTask\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "says"),
+    [
+        (HEAD + "class Task(BenchTask):\n" + SOLVE, 4, "class Task has no score()"),
+        (HEAD + "class Task(BenchTask):\n" + SCORE, 4, "class Task has no solve()"),
+        (HEAD + "class Task(BenchTask):\n    pass\n", 4, "no solve() and no score()"),
+        ("import bench_task\nclass Task(bench_task.BenchTask):\n" + SOLVE, 2, "no score()"),
+        ("from bench_task import BenchTask as Base\nclass Mine(Base):\n" + SCORE, 2, "class Mine has no solve()"),
+        (HEAD + "class A(BenchTask):\n" + SOLVE + "class B(A):\n    pass\n", 7, "class B has no score()"),
+        (HEAD + "class Task(BenchTask):\n" + SOLVE + "def score(self):\n    return 1\n", 4, "no score()"),
+    ],
+)
+def test_i18_a_scorer_without_solve_or_score_is_refused_at_once(author, sub, code, line, says):
+    refused = author.client.post("impls", {"subset": sub["id"], "code": code})
+    assert (refused.status, refused.json["code"], refused.json["line"]) == (422, "validation_failed", line)
+    assert says in refused.json["detail"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        HEAD + "class A(BenchTask):\n" + SOLVE + "class B(A):\n" + SCORE,
+        HEAD + "class Mixin:\n" + SCORE + "class Task(Mixin, BenchTask):\n" + SOLVE,
+        HEAD + "from helpers import Mixin\nclass Task(Mixin, BenchTask):\n" + SOLVE,
+        HEAD + "class Task(BenchTask):\n" + SOLVE + "Task.score = lambda self, index, output, expected: 1.0\n",
+        HEAD + "class Task(BenchTask):\n" + SOLVE + "    score = lambda self, index, output, expected: 1.0\n",
+        HEAD + "class Task(BenchTask):\n    if True:\n" + SOLVE.replace("    ", "        ") + SCORE,
+        HEAD + "class Task(BenchTask):\n    async def solve(self, index, input):\n        return ''\n" + SCORE,
+        HEAD + "Base = BenchTask\nclass Task(Base):\n    pass\n",
+        HEAD + "class Task(BenchTask):\n" + SOLVE + "    judge = score_judged = None\n",
+    ],
+)
+def test_i18_what_can_not_be_seen_from_outside_is_accepted(author, sub, code):
+    assert author.impl(sub["id"], code=code)["id"].startswith("imp_")
 
 
 def test_i18_code_that_is_too_large_or_no_text_is_refused(author, sub):
