@@ -162,7 +162,21 @@ if CELERY_BROKER_URL.startswith("filesystem"):
         "control_folder": str(BROKER_DIR / "control"),
         "polling_interval": 0.05,
     }
+elif CELERY_BROKER_URL.startswith("redis"):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        # What a dead worker took comes again after this; the sweeper rings within seconds. What a living one works on
+        # longer comes again too, and finds the run taken.
+        "visibility_timeout": 3600,
+        "socket_connect_timeout": 2,  # a launch must not wait for a broker that is gone
+        "socket_timeout": 30,
+        "socket_keepalive": True,
+        "retry_on_timeout": True,
+    }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # however long it is away
+CELERY_BROKER_CONNECTION_TIMEOUT = 2
+CELERY_TASK_DEFAULT_QUEUE = "benchwright"  # other programs may share the broker
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # the lease says whose work it is, not the broker
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
