@@ -16,7 +16,7 @@ RUNTIME = Path(__file__).parent / "sandbox_runtime"
 def runtime_sha256() -> str:
     """Of what travels into every sandbox: bench_task and the roles."""
     digest = hashlib.sha256()
-    for file in sorted(RUNTIME.glob("*.py")):
+    for file in sorted(RUNTIME.rglob("*.py")):
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()
 

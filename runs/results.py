@@ -40,6 +40,13 @@ def preview(output: object) -> str:
     return clean(output if isinstance(output, str) else repr(output), PREVIEW_LIMIT)
 
 
+def told(error: Mapping[str, Any]) -> str:
+    """What user code raised: ``ValueError: words (task_impl.py line 12)``."""
+    where = f" (task_impl.py line {error['line']})" if error.get("line") else ""
+    said = f"{error.get('class', 'Exception')}: {error.get('message', '')}"
+    return clean(said, MESSAGE_LIMIT - len(where)) + where
+
+
 def errored(error_class: str, message: str, *, retry: bool = True) -> Ending:
     return Ending(ERRORED, error_class, clean(message, MESSAGE_LIMIT), retry=retry)
 
@@ -58,8 +65,7 @@ def after_solve(fault: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> En
             facts.get("error_message") or "A model call failed and no later one succeeded.",
         )
     if fault is not None:
-        said = f"{fault.get('class', 'Exception')}: {fault.get('message', '')}"
-        return Ending(UNSCORED, "scorer_exception", clean(said, MESSAGE_LIMIT))
+        return Ending(UNSCORED, "scorer_exception", told(fault))
     return None
 
 

@@ -19,6 +19,7 @@ FRAME_CAP = 64 << 20
 FRAME_AIM = 1 << 20
 TEXT_CAP = 16_384
 METRICS_CAP = 65_536
+LOG_CAP = (1 << 20) + 64  # characters of what one task printed, and the mark that there was more
 UNSCORED = {"scorer_exception", "invalid_score", "scorer_timeout"}
 _UNSAFE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _LONE = re.compile("[\ud800-\udfff\0]")
@@ -131,10 +132,13 @@ def _item(item: object) -> Message:
 
 
 def error_of(error: object) -> dict[str, str]:
-    """{"class", "message", "trace"} as text, shortened."""
+    """{"class", "message", "trace", "line"} as text, shortened; the last two only where they were told."""
     given = error if type(error) is dict else {}
     caps = {"class": 200, "message": 2000, "trace": 6000}
-    return {name: str(given.get(name, ""))[:cap] for name, cap in caps.items() if name in given or name != "trace"}
+    told = {name: str(given.get(name, ""))[:cap] for name, cap in caps.items() if name in given or name != "trace"}
+    if type(given.get("line")) is int and 0 < given["line"] < 1 << 31:
+        told["line"] = str(given["line"])
+    return told
 
 
 def _solved(op: str, message: Message) -> Message:
@@ -149,13 +153,19 @@ def _solved(op: str, message: Message) -> Message:
         said["output"] = message.get("output")
     else:
         said["error"] = error_of(message.get("error"))
-    if type(message.get("log")) is str:
-        said["log"] = message["log"][:1024]
-    return said
+    if op == "solved" and type(message.get("raw")) is str:
+        said["raw"] = message["raw"]
+    return said | _log(message)
+
+
+def _log(message: Message) -> Message:
+    return {"log": message["log"][:LOG_CAP]} if type(message.get("log")) is str else {}
 
 
 def _scored(op: str, message: Message) -> Message:
     said: Message = {"op": op, "cell": _integer(message, "cell"), "attempt": _integer(message, "attempt")}
+    if "log" in message:
+        said |= _log(message)
     if op == "unscored":
         error = error_of(message.get("error"))
         if error["class"] not in UNSCORED:

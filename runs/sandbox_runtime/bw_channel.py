@@ -17,6 +17,7 @@ READ, READ_MOST = 64 << 10, 1 << 20  # bytes
 NO_TASK = "bwk1.of-the-task"
 FRAME_AIM = 1 << 20  # messages are gathered up to about this size
 strict = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+lenient = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Channel:
@@ -93,15 +94,23 @@ class Channel:
         return LENGTH.pack(len(data)) + data
 
 
-def encode(message: dict) -> str:
-    """JSON text that any strict reader takes: no NaN, no lone surrogates, no NUL. TypeError if it isn't JSON."""
+def encode(message: dict, raw_of: str = "") -> str:
+    """JSON text that any strict reader takes: no NaN, no lone surrogates, no NUL. TypeError if it isn't JSON.
+
+    Where cleaning changed the field ``raw_of``, the message also carries ``raw``: that field's JSON text as it was.
+    """
     try:
         text = strict(message)
+        if "\\u0000" not in text and "\\ud" not in text:
+            return text
     except ValueError:
-        text = strict(cleaned(message))
-    if "\\u0000" in text or "\\ud" in text:
-        text = strict(cleaned(message))
-    return text
+        pass
+    safe = cleaned(message)
+    if raw_of in message:
+        raw = lenient(message[raw_of])
+        if raw != strict(safe[raw_of]):
+            safe["raw"] = raw
+    return strict(safe)
 
 
 def cleaned(value):
@@ -127,9 +136,22 @@ def fault(error: BaseException, trace: bool = True) -> dict:
     if trace:
         import traceback
 
+        line = line_of(error)
+        if line:
+            found["line"] = line
         try:
             lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-12)
             found["trace"] = "".join(line for line in lines if "/bw/lib/bw_" not in line)[-6000:]
         except BaseException:
             found["trace"] = ""
     return found
+
+
+def line_of(error: BaseException) -> int:
+    """The line of task_impl.py where it happened; 0 where none of the user's code was running."""
+    line, at = 0, error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_globals.get("__name__") == "task_impl":
+            line = at.tb_lineno
+        at = at.tb_next
+    return line

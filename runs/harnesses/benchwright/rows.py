@@ -11,10 +11,10 @@ from runs.hot import OutputRow, ResultRow
 
 def scorer_broken(error: ScorerFault) -> PhaseError:
     """The scorer can't even be loaded: the run fails before a call is paid for."""
-    told = f"The scorer could not be loaded in the {error.role} sandbox: {error.error.get('class')}: "
+    told = f"The scorer could not be loaded in the {error.role} sandbox: {results.told(error.error)}"
     return PhaseError(
         "scorer_broken",
-        results.clean(told + str(error.error.get("message")), 2_000),
+        results.clean(told, 2_200),
         "Register a corrected impl and launch again.",
     )
 

@@ -5,13 +5,15 @@ import json
 import os
 import select
 import signal
+import sys
 import time
 
 import bw_channel
 import bw_guard
+import bw_log
 import bw_verdict
 
-ANSWER_CAP = 1 << 20
+ANSWER_CAP = 8 << 20  # a verdict of some 100 KB, and what score() printed
 PAUSE_MS = 3  # verdicts of a batch are read this often: waking for each would cost more than judging it
 
 
@@ -54,8 +56,14 @@ class Child:
             options["watch"](True)
         elif parent.walled:
             bw_guard.forbid_signals_to(parent.us, os.getpid())
+        printed = [bw_log.Log()]
+        sys.stdout = bw_log.TaskOutput(sys.stdout, lambda: printed[0])
+        sys.stderr = bw_log.TaskOutput(sys.stderr, lambda: printed[0])
         for at, row in enumerate(rows):
             found = judge(task, row, **options)
+            if printed[0]:
+                found["log"] = str(printed[0])
+                printed[0] = bw_log.Log()
             data = dumps({"nonce": nonce, "row": at, **found}).encode()
             data = bw_channel.LENGTH.pack(len(data)) + data
             while data:
@@ -116,6 +124,8 @@ class Child:
         else:
             value = {name: said.get(name) for name in ("score", "explanation", "metrics")}
             found.append(bw_verdict.verdict(value))
+        if type(said.get("log")) is str:
+            found[-1]["log"] = said["log"]
 
     def end(self) -> int:
         """Its exit status; it is killed first if it still lives."""

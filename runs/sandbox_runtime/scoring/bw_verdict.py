@@ -63,17 +63,7 @@ def judge(task, row: dict, passing: type | tuple = (), watch=lambda on: None) ->
     except BaseException as error:
         found = bw_channel.fault(error, trace=False)
         watch(False)
-        where = place(error)
+        line = bw_channel.line_of(error)
         watch(True)
-        message = f"{found['class']}: {found['message']}{where}"
+        message = f"{found['class']}: {found['message']}" + (f" (task_impl.py line {line})" if line else "")
         return {"error": {"class": "scorer_exception", "message": message[:2000]}}
-
-
-def place(error: BaseException) -> str:
-    """The line of the user's file where it happened."""
-    line, at = 0, error.__traceback__
-    while at is not None:
-        if at.tb_frame.f_globals.get("__name__") == "task_impl":
-            line = at.tb_lineno
-        at = at.tb_next
-    return f" (task_impl.py line {line})" if line else ""

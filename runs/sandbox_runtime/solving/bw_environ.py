@@ -5,13 +5,13 @@ import os
 import sys
 import threading
 
+import bw_log
 from bw_imports import after_import
 
 KEY = "BW_MODEL_PROXY_KEY"
 
 current_key: contextvars.ContextVar = contextvars.ContextVar("bw_key", default=None)
 current_log: contextvars.ContextVar = contextvars.ContextVar("bw_log", default=None)
-LOG_CAP = 1024  # characters of a task's own output that travel with its answer
 
 
 class TaskEnviron(os._Environ):
@@ -25,28 +25,13 @@ class TaskEnviron(os._Environ):
         return super().__getitem__(name)
 
 
-class TaskOutput:
-    """sys.stdout or sys.stderr that also keeps the first KiB for the task that prints."""
-
-    def __init__(self, stream) -> None:
-        self.stream = stream
-
-    def __getattr__(self, name):
-        return getattr(self.stream, name)
-
-    def write(self, text):
-        log = current_log.get()
-        if log is not None and len(log) < LOG_CAP:
-            log.extend(text[: LOG_CAP - len(log)])
-        return self.stream.write(text)
-
-
 def install(url: str) -> None:
     """Give this process the task's view of the environment, threads, children and output."""
     os.environ["BW_MODEL_PROXY_URL"] = url
     old = os.environ
     os.environ = TaskEnviron(old._data, old.encodekey, old.decodekey, old.encodevalue, old.decodevalue)
-    sys.stdout, sys.stderr = TaskOutput(sys.stdout), TaskOutput(sys.stderr)
+    sys.stdout = bw_log.TaskOutput(sys.stdout, current_log.get)
+    sys.stderr = bw_log.TaskOutput(sys.stderr, current_log.get)
     _carry_context_into_threads()
     after_import("concurrent.futures.thread", _carry_context_into_pools)
     after_import("subprocess", _show_children_the_key)

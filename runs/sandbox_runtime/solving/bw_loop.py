@@ -55,7 +55,7 @@ class Loop(bw_solve.Answers):
                 self.running[cell].cancel()
             elif cell in self.queue:
                 error = bw_solve.CancelledError("cancelled before it began")
-                self.leave(self.raised(self.queue.pop(cell), error, time.monotonic(), []))
+                self.leave(self.raised(self.queue.pop(cell), error, time.monotonic(), None))
         elif message["op"] == "solve":
             self.queue[cell] = message
 

@@ -15,6 +15,7 @@ import bw_channel
 import bw_clients
 import bw_environ
 import bw_http
+import bw_log
 import bw_user
 
 FIRST_THREADS = 8
@@ -26,6 +27,7 @@ BUSY = 32  # solves that run at once: with that many, the next messages and answ
 PAUSE = 0.001  # seconds
 COLLECT = (10_000, 10, 10)  # new objects between collections: a task makes hundreds that die by themselves
 COROUTINE = 0x80  # a code object's flag of ``async def``
+OUTPUT_CAP = 32 << 20  # bytes of JSON: an answer with its log
 SLOW = 5  # a solve longer than this many ticks is waiting rather than computing
 
 
@@ -79,29 +81,50 @@ class Answers:
         self.task = task
         self.cancelled: set = set()
 
-    def begin(self, message: dict) -> list:
-        """Make the running context the task's; returns where its output is kept."""
-        log: list = []
+    def begin(self, message: dict) -> bw_log.Log:
+        """Make the running context the task's; returns where what it prints is kept."""
+        log = bw_log.Log()
         bw_environ.current_key.set(message.get("key"))
         bw_environ.current_log.set(log)
         return log
 
-    def solved(self, message: dict, output, began: float, log: list) -> str:
+    def solved(self, message: dict, output, began: float, log) -> str:
         answer = {"op": "solved", "cell": message["cell"], "attempt": message["attempt"], "output": output}
         try:
-            return self.finish(answer, began, log)
+            text = self.finish(answer, began, log)
         except (TypeError, ValueError, RecursionError) as error:
             return self.raised(message, TypeError(f"solve must return JSON: {error}"), began, log)
+        if len(text) > OUTPUT_CAP:
+            told = f"solve returned {len(text):,} bytes of JSON, and at most {OUTPUT_CAP:,} are possible"
+            return self.raised(message, OutputTooLarge(told), began, log)
+        return text
 
-    def raised(self, message: dict, error: BaseException, began: float, log: list) -> str:
+    def raised(self, message: dict, error: BaseException, began: float, log) -> str:
         answer = {"op": "raised", "cell": message["cell"], "attempt": message["attempt"]}
-        return self.finish({**answer, "error": bw_channel.fault(error)}, began, log)
+        found = bw_channel.fault(error)
+        words = gateways_words(error)
+        if words and words not in found["message"]:
+            found["message"] = f"{found['message']} (the gateway said: {words})"
+        return self.finish({**answer, "error": found}, began, log)
 
-    def finish(self, answer: dict, began: float, log: list) -> str:
+    def finish(self, answer: dict, began: float, log) -> str:
         answer["ms"] = round((time.monotonic() - began) * 1000, 1)
         if log:
-            answer["log"] = "".join(log)
-        return bw_channel.encode(answer)
+            answer["log"] = str(log)
+        return bw_channel.encode(answer, raw_of="output")
+
+
+def gateways_words(error: BaseException) -> str:
+    """Why a call was refused, where an HTTP library told its status only; "" where nobody said why."""
+    try:
+        said = error.response.json()["error"]
+        return f"{said['code']}: {said['message']}"[:500]
+    except BaseException:  # any library's error may come here, or one that only looks like it
+        return ""
+
+
+class OutputTooLarge(ValueError):
+    """What solve returned is more than can be stored and scored."""
 
 
 class CancelledError(BaseException):
