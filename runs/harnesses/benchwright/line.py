@@ -13,7 +13,6 @@ from runs.gateway_keys import mint
 
 log = logging.getLogger(__name__)
 Attempt = tuple[int, int]  # (ordinal, attempt)
-UNKNOWN: dict[str, Any] = {"known": False}
 
 
 class Line:
@@ -59,14 +58,19 @@ class Line:
         return mint(self._mac_key, self._lease, ordinal, attempt)
 
     async def facts(self, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
-        """The gateway's account of attempts, which it closes; ``{"known": False}`` where it has none."""
-        for _ in range(2):
+        """The gateway's account of attempts, which it closes; ``{"known": False, …}`` where it has none.
+
+        Waits for a gateway that is away: without its word a call that died with it would look like the scorer's fault.
+        """
+        pause = 0.05
+        while True:
             client = await self._connected()
             try:
                 return await client.facts(self._lease, list(attempts))
-            except GatewayLost:
-                continue
-        return [UNKNOWN for _ in attempts]
+            except GatewayLost as lost:
+                log.debug("no facts yet: %s", lost)
+                await asyncio.sleep(pause)  # the client sees its line's end in the meantime
+                pause = min(1.0, pause * 2)
 
     async def waited(self, attempts: Sequence[Attempt]) -> list[float]:
         """Seconds that each attempt has spent waiting for a slot or a back-off."""
