@@ -14,7 +14,7 @@ from runs.gateway.pace import Pace
 from runs.providers.data import Provider
 
 if TYPE_CHECKING:
-    from runs.gateway.calls import Chat
+    from runs.gateway.calls.passage import Passage
 
 MOST_CALLS = 5000  # of one attempt; more is a scorer that runs wild
 LEAST_AT_ONCE = 64  # calls that a lease may have open, whatever the run's concurrency
@@ -71,7 +71,7 @@ class Attempt:
         self.number = number
         self.calls: list[Call] = []
         self.counts: dict[str, int] = {}  # occurrences of each request so far
-        self.open: list[Chat] = []
+        self.open: list[Passage] = []
         self.known: dict[tuple[str, int], Call] | None = None  # the cell's earlier calls; None = not looked up yet
         self.loading: asyncio.Future[None] | None = None
         self.waits = Waits()

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from runs.gateway.answers import Refused
 from runs.gateway.books import Books, LeaseRefused
-from runs.gateway.calls import Chat
+from runs.gateway.calls.direct import Direct
 from runs.gateway.control import Control, ControlServer
 from runs.gateway.http.inbound import Inbound, Request
 from runs.gateway.journal import Call, Journal
@@ -45,7 +45,7 @@ class Gateway:
         self.books = Books(store)
         self.leases: dict[str, Lease] = {}
         self.tasks: set[asyncio.Task[None]] = set()  # of calls that have one
-        self.direct: set[Chat] = set()  # calls under way without
+        self.direct: set[Direct] = set()  # calls under way without
         store.on_stored.append(self._stored)
 
     def _stored(self, call: Call) -> None:
@@ -139,7 +139,7 @@ class Gateway:
     def _chat(self, lease: Lease, conn: Inbound, request: Request) -> None:
         if lease.open_calls >= lease.book.at_once:
             raise Refused(429, "too_many_calls", f"a scorer may have {lease.book.at_once} calls open at once")
-        Chat(self, lease, conn, request).start()
+        Direct(self, lease, conn, request).start()
 
     def new_cell(self, book: RunBook, attempt: Attempt) -> bool:
         """True the first time that a cell is seen which can't have any earlier calls: nothing need be asked for it."""
