@@ -5,7 +5,7 @@ from typing import Any, cast
 from django.http import HttpRequest, HttpResponse
 from ninja.security.http import HttpAuthBase
 
-from accounts import tokens
+from accounts import rates, tokens
 from accounts.principal import Principal
 from kernel import strict_json
 from kernel.errors import DomainError
@@ -32,9 +32,11 @@ class TokenAuth(HttpAuthBase):
         header = request.headers.get("Authorization")
         request.accepted_scopes = self.scopes  # type: ignore[attr-defined]
         if header is None and self.public:
+            rates.spend(request, rates.of_address(request))
             return ANONYMOUS
         found = tokens.verify(_bearer(header))
         request.principal = found  # type: ignore[attr-defined]
+        rates.spend(request, rates.of_token(found))
         missing = [scope for scope in self.scopes if scope not in found.scopes]
         if missing:
             raise _insufficient(missing)

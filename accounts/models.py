@@ -7,6 +7,8 @@ from django.contrib.auth.models import PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from kernel.fields import LeanKey
+
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
@@ -83,3 +85,14 @@ class IdempotencyRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.route} {self.key}"
+
+
+class RateWindow(models.Model):
+    """How many requests came under ``key`` in the window that ends at ``ends``. An unlogged table: a crash forgets."""
+
+    key = LeanKey(primary_key=True, max_length=120)
+    used = models.IntegerField()
+    ends = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return str(self.key)

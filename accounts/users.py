@@ -1,9 +1,12 @@
 """Making accounts: at the server's shell, and who may sign up by the form."""
 
 from typing import Any, ClassVar
+from urllib.parse import urlsplit, urlunsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
+from allauth.core import ratelimit
+from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -13,6 +16,8 @@ from django.http import HttpRequest
 
 from accounts.models import User
 from kernel.errors import DomainError, invalid
+
+LOGIN_WINDOW_SECONDS = 300  # of settings.ACCOUNT_RATE_LIMITS
 
 
 def create_user(email: str, password: str | None = None, staff: bool = False) -> User:
@@ -49,3 +54,28 @@ class SignUp(DefaultAccountAdapter):  # type: ignore[misc]
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return bool(settings.SIGNUP_OPEN)
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Too many failed tries are a 429; allauth alone would show the form again with 200."""
+        try:
+            super().pre_authenticate(request, **credentials)
+        except ValidationError:
+            refused = ratelimit.respond_429(request)
+            refused["Retry-After"] = str(LOGIN_WINDOW_SECONDS)
+            raise ImmediateHttpResponse(refused) from None
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> Any:
+        """Mails name the configured address, whatever host the request named."""
+        home = urlsplit(settings.PUBLIC_URL).netloc
+        return super().send_mail(template_prefix, email, {**context, "current_site": {"name": home, "domain": home}})
+
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        return _at_home(super().get_reset_password_from_key_url(key))
+
+    def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
+        return _at_home(super().get_email_confirmation_url(request, emailconfirmation))
+
+
+def _at_home(url: str) -> str:
+    parts, home = urlsplit(url), urlsplit(settings.PUBLIC_URL)
+    return urlunsplit((home.scheme, home.netloc, home.path + parts.path, parts.query, parts.fragment))

@@ -18,6 +18,10 @@ ALLOWED_HOSTS = env.words("BENCHWRIGHT_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1
 SIGNUP_OPEN = env.flag("BENCHWRIGHT_SIGNUP", not PRODUCTION)
 # One trusted user: their own base URLs may point at private addresses.
 SINGLE_USER = env.flag("BENCHWRIGHT_SINGLE_USER", not PRODUCTION)
+# Only what these hops say of the caller's address and scheme is believed (benchwright_site.middleware.hops).
+TRUSTED_PROXIES = env.networks("BENCHWRIGHT_TRUSTED_PROXIES")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL.startswith("https://") else []
 
 
 def _secret_key() -> str:
@@ -86,9 +90,10 @@ ROOT_URLCONF = "benchwright_site.urls"
 ASGI_APPLICATION = "benchwright_site.asgi.application"
 WSGI_APPLICATION = "benchwright_site.wsgi.application"
 MIDDLEWARE = [
-    "benchwright_site.middleware.RequestLog",
-    "benchwright_site.middleware.SecurityHeaders",
-    "benchwright_site.middleware.ApiManners",
+    "benchwright_site.middleware.hops.Hops",
+    "benchwright_site.middleware.requests.RequestLog",
+    "benchwright_site.middleware.browsers.SecurityHeaders",
+    "benchwright_site.middleware.manners.ApiManners",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -130,6 +135,7 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_ADAPTER = "accounts.users.SignUp"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Benchwright] "
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_ON_GET = False
 # Failed logins: 5 in 5 minutes for one address, 10 a minute from one IP (the admin's login goes the same way).
@@ -193,6 +199,7 @@ LIMIT_CHECK_SECONDS = env.number("BENCHWRIGHT_LIMIT_CHECK_SECONDS", 2, least=0.1
 GATEWAY_SOCKET = env.text("BENCHWRIGHT_GATEWAY_SOCKET", str(RUN_DIR / "gateway.sock"))
 GATEWAY_JOURNAL_DIR = Path(env.text("BENCHWRIGHT_JOURNAL_DIR", str(DATA_DIR / "journal")))
 KEYS_DIR = DATA_DIR / "keys"
+ARTIFACTS_DIR = Path(env.text("BENCHWRIGHT_ARTIFACTS_DIR", str(DATA_DIR / "artifacts")))  # shared by web and workers
 RUNTIME_DIR = Path(env.text("BENCHWRIGHT_RUNTIME_DIR", str(DATA_DIR / "runtime")))
 UNSAFE_LOCAL = env.flag("BENCHWRIGHT_UNSAFE_LOCAL")
 
@@ -200,6 +207,12 @@ UNSAFE_LOCAL = env.flag("BENCHWRIGHT_UNSAFE_LOCAL")
 BODY_LIMIT_BYTES = 1 << 20
 ROWS_BODY_LIMIT_BYTES = 32 << 20
 DATA_UPLOAD_MAX_MEMORY_SIZE = ROWS_BODY_LIMIT_BYTES
+# Requests a minute under /v1: of one token, of all tokens of an account, of one address without a token. 0: no limit.
+RATE_TOKEN = env.count("BENCHWRIGHT_RATE_TOKEN", 6000)
+RATE_ACCOUNT = env.count("BENCHWRIGHT_RATE_ACCOUNT", 12_000)
+RATE_ADDRESS = env.count("BENCHWRIGHT_RATE_ADDRESS", 1200)
+MAX_ACTIVE_RUNS = env.count("BENCHWRIGHT_MAX_ACTIVE_RUNS", 1000)  # of one account; 0: no limit
+MAX_STREAMS = env.count("BENCHWRIGHT_MAX_STREAMS", 100)  # of one account in one web process; 0: no limit
 APPEND_SLASH = False
 
 # --- Logs ---

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -40,6 +41,22 @@ def number(name: str, default: float, *, least: float | None = None) -> float:
     if least is not None and not value >= least:
         raise BadSetting(name, f"must be at least {least}, got {raw}")
     return value
+
+
+def count(name: str, default: int) -> int:
+    """A whole number, 0 or more."""
+    raw = os.environ.get(name) or str(default)
+    if not (raw.isascii() and raw.isdecimal() and len(raw) <= 9):
+        raise BadSetting(name, f"expected a whole number, got {raw!r}")
+    return int(raw)
+
+
+def networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """A comma-separated list of addresses and networks (``10.0.0.0/8,::1``)."""
+    try:
+        return [ip_network(word) for word in words(name)]
+    except ValueError as error:
+        raise BadSetting(name, str(error)) from None
 
 
 def words(name: str, default: str = "") -> list[str]:

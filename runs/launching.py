@@ -10,7 +10,7 @@ from accounts.principal import Principal
 from kernel import jobs
 from kernel.errors import DomainError, invalid
 from kernel.faults import fault
-from runs import events, launch_options, limits, pinning, plan, publishing, replays, suts
+from runs import crowding, events, launch_options, limits, pinning, plan, publishing, replays, suts
 from runs.models import Phase, Run
 from runs.schemas import LaunchBody, Sut
 
@@ -72,6 +72,7 @@ def _completes(what: pinning.What, sut: Mapping[str, Any], trials: int, tasks: i
 
 @transaction.atomic
 def _write(run: Run) -> None:
+    crowding.admit(run.owner)
     run.save(force_insert=True)
     fault("L2")
     Phase.objects.bulk_create(Phase(run=run, name=name, position=at) for at, name in enumerate(run.plan))

@@ -2,6 +2,7 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
+import kernel.fields
 from django.conf import settings
 from django.db import migrations, models
 
@@ -78,5 +79,18 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(fields=('owner', 'key'), name='preference_once')],
             },
+        ),
+        migrations.CreateModel(
+            name='RateWindow',
+            fields=[
+                ('key', kernel.fields.LeanKey(max_length=120, primary_key=True, serialize=False)),
+                ('used', models.IntegerField()),
+                ('ends', models.DateTimeField()),
+            ],
+        ),
+        # Counters are written at every request and worth nothing after a crash: no write-ahead log, room to update in place.
+        migrations.RunSQL(
+            'ALTER TABLE accounts_ratewindow SET UNLOGGED; ALTER TABLE accounts_ratewindow SET (fillfactor = 50)',
+            migrations.RunSQL.noop,
         ),
     ]

@@ -3,15 +3,17 @@
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
+from weakref import finalize
 
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from ninja import Router
 
+from accounts import rates
 from accounts.door import allows_public, principal_or_none
 from kernel import listing, paging
 from kernel.errors import DomainError
-from runs import events, objects, queries, stream
+from runs import events, objects, queries, seats, stream
 from runs.limits import nearest
 from runs.models import RunEvent
 
@@ -57,9 +59,13 @@ def live(request: HttpRequest, run_id: str) -> HttpResponseBase:
         msg = f"This run has {run.last_seq} events; {seq} is none of them."
         raise DomainError("invalid_parameter", msg, errors=[{"loc": ["query", "after_seq"], "msg": msg}])
     who = stream.Viewer(viewer.account.pk, viewer.token_id) if viewer else stream.Viewer()
+    seat = seats.take(f"account {viewer.account.pk}" if viewer else rates.network(request))
     if not connection.in_atomic_block:
         connection.close()  # else each open stream keeps a connection of the pool to itself until it ends
-    return StreamingHttpResponse(frames(run.id, seq, who), content_type="text/event-stream", headers=STREAM_HEADERS)
+    made = StreamingHttpResponse(frames(run.id, seq, who), content_type="text/event-stream", headers=STREAM_HEADERS)
+    made._resource_closers.append(seat.close)  # type: ignore[attr-defined]
+    finalize(made, seat.close)  # a caller who hung up before the answer was made: nobody closes it
+    return made
 
 
 async def frames(run_id: UUID, seq: int, viewer: stream.Viewer) -> AsyncIterator[bytes]:

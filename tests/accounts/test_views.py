@@ -149,8 +149,10 @@ def test_c15_failed_logins_are_limited(alice, settings):
         answer = client.post("/accounts/login/", {"login": alice.email, "password": "wrong wrong wrong"})
         assert answer.status_code == 200
     answer = client.post("/accounts/login/", {"login": alice.email, "password": PASSWORD})
-    assert "/manage" not in answer.get("Location", "")
+    assert (answer.status_code, answer["Retry-After"]) == (429, "300")
     assert "Too many" in answer.content.decode()
+    assert client.post("/admin/login/", {"username": alice.email, "password": PASSWORD}).status_code == 302
+    assert "_auth_user_id" not in client.session
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,7 @@ def test_c04_anothers_object_is_like_none(api, alice, bob, launch, django_assert
     caller.get("me")
     answers = []
     for one in (run, nobodys):
-        with django_assert_num_queries(2):  # the token, the object
+        with django_assert_num_queries(3):  # the token, its rate, the object
             answers.append(caller.get(f"runs/{one}"))
     said = [
         {**answer.json, "request_id": "", "detail": answer.json["detail"].replace(run, nobodys)} for answer in answers
