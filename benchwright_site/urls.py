@@ -26,5 +26,6 @@ urlpatterns = [
     path("manage/tokens/<str:token_id>/revoke", views.token_revoke, name="manage_token_revoke"),
     path("accounts/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),
+    path("", include("registry.urls")),
     path("", include("runs.urls")),
 ]

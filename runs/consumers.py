@@ -16,7 +16,7 @@ from kernel.errors import DomainError
 from runs import queries
 from runs.models import Run
 from runs.pages.live import Board, Watcher, boards
-from runs.pages.viewers import viewer
+from accounts.pages.viewers import viewer
 
 UNKNOWN = 4404  # also another account's private run: the two can't be told apart
 CHECK_SECONDS = 4  # how soon a socket notices that its session ended or its run was hidden

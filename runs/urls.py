@@ -7,6 +7,7 @@ from runs import views
 urlpatterns = [
     path("", views.home, name="home"),
     path("runs", views.runs, name="runs"),
+    path("runs/new", views.launch, name="launch"),
     path("runs/<uuid:run_id>", views.run, name="run"),
     path("runs/<uuid:run_id>/report", views.report, name="run_report"),
     path("runs/<uuid:run_id>/halt", views.halt, name="run_halt"),

@@ -6,13 +6,15 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.pages.viewers import signed_in, viewer
 from kernel.errors import DomainError
 from runs import halting, queries
 from runs.models import Run
 from runs.pages import list_page, run_page, task_page
-from runs.pages.viewers import viewer
+from runs.pages.launch import page as launch_page
+from runs.pages.launch.form import Form
 
 
 def _run(request: HttpRequest, run_id: UUID, *, write: bool = False) -> Run:
@@ -37,9 +39,24 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 def runs(request: HttpRequest) -> HttpResponse:
     """One's own runs, newest first."""
-    principal = viewer(request.user)
-    assert principal is not None
-    return render(request, "runs/list.html", list_page.page(principal, request.GET.dict()))
+    return render(request, "runs/list.html", list_page.page(signed_in(request.user), request.GET.dict()))
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def launch(request: HttpRequest) -> HttpResponse:
+    """The launch form. A POST launches and leads to the run; with ``plan`` in it, it only looks."""
+    principal = signed_in(request.user)
+    form = Form.of(request.POST if request.method == "POST" else request.GET)
+    if request.method != "POST":
+        form = launch_page.begin(principal, form)
+    elif "plan" not in request.POST:
+        run_id = launch_page.launch_once(principal, form, request.POST.get("mark", ""))
+        if run_id is not None:
+            return redirect("run", run_id=run_id)
+        return render(request, "runs/launch.html", launch_page.page(principal, form), status=422)
+    return render(request, "runs/launch.html", launch_page.page(principal, form))
 
 
 @never_cache

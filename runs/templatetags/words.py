@@ -1,5 +1,6 @@
 """The words of the pages as template filters."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django import template
@@ -54,6 +55,12 @@ def day(at: datetime | None) -> str:
 def plural(number: int, noun: str) -> str:
     """``{{ n|plural:"task" }}``."""
     return words.plural(number, noun)
+
+
+@register.filter
+def whole(errors: Mapping[str, str]) -> str:
+    """What is wrong with a form as a whole: the message under the empty name; "" where there is none."""
+    return errors.get("", "")
 
 
 @register.inclusion_tag("parts/id.html")
