@@ -1,9 +1,10 @@
 """Keys that scorer code shows to the gateway: bound to a lease, a cell and an attempt, and worth nothing elsewhere."""
 
 import binascii
+import functools
 import hashlib
 import hmac
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PREFIX = "bwk1"
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
@@ -20,32 +21,23 @@ class KeyParts(NamedTuple):
 def mint(mac_key: str, lease: str, ordinal: int, attempt: int) -> str:
     """``bwk1.<lease>.<ordinal>.<attempt>.<mac>``; ``mac_key`` is 64 hex digits, known to worker and gateway only."""
     text = f"{PREFIX}.{lease}.{ordinal}.{attempt}"
-    return f"{text}.{_mac(mac_key, text)}"
+    return f"{text}.{_mac(_halves(mac_key), text).decode()}"
 
 
 class Reader:
     """Reads the keys of one lease."""
 
-    __slots__ = ("_inner", "_lease", "_outer")
+    __slots__ = ("_halves", "_lease")
 
     def __init__(self, mac_key: str, lease: str) -> None:
         """ValueError where ``mac_key`` is not 64 hex digits."""
-        key = bytes.fromhex(mac_key)
-        if len(key) != 32:
-            raise ValueError("a mac key is 64 hex digits")
-        padded = key.ljust(64, b"\0")
-        # HMAC's two halves after their first block: each key then costs two copies instead of a new HMAC.
-        self._inner = hashlib.sha256(padded.translate(_INNER))
-        self._outer = hashlib.sha256(padded.translate(_OUTER))
+        self._halves = _halves(mac_key)
         self._lease = lease
 
     def read(self, key: str) -> KeyParts | None:
         """What a key says, or None unless it was minted with this mac key for this lease."""
         text, dot, mac = key.rpartition(".")
-        inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(text.encode())
-        outer.update(inner.digest())
-        if not dot or not hmac.compare_digest(mac.encode(), _coded(outer.digest())):
+        if not dot or not hmac.compare_digest(mac.encode(), _mac(self._halves, text)):
             return None
         prefix, named, ordinal, attempt = text.split(".")
         if prefix != PREFIX or named != self._lease:
@@ -58,9 +50,18 @@ def read(mac_key: str, lease: str, key: str) -> KeyParts | None:
     return Reader(mac_key, lease).read(key)
 
 
-def _mac(mac_key: str, text: str) -> str:
-    return _coded(hmac.digest(bytes.fromhex(mac_key), text.encode(), "sha256")).decode()
+@functools.lru_cache(maxsize=64)
+def _halves(mac_key: str) -> tuple[Any, Any]:
+    """HMAC's two halves after their first block: each key then costs two copies instead of a new HMAC (RFC 2104)."""
+    key = bytes.fromhex(mac_key)
+    if len(key) != 32:
+        raise ValueError("a mac key is 64 hex digits")
+    padded = key.ljust(64, b"\0")
+    return hashlib.sha256(padded.translate(_INNER)), hashlib.sha256(padded.translate(_OUTER))
 
 
-def _coded(digest: bytes) -> bytes:
-    return binascii.b2a_base64(digest, newline=False)[:22].translate(_URL_SAFE)
+def _mac(halves: tuple[Any, Any], text: str) -> bytes:
+    inner, outer = halves[0].copy(), halves[1].copy()
+    inner.update(text.encode())
+    outer.update(inner.digest())
+    return binascii.b2a_base64(outer.digest(), newline=False)[:22].translate(_URL_SAFE)

@@ -7,6 +7,7 @@ from typing import Any
 
 from kernel.faults import fault
 from runs import results
+from runs.artifacts.keeping import Keeping
 from runs.compute.base import ComputeFault, Death, Roles, ScorerFault
 from runs.context import Context, LeaseLost, PhaseError
 from runs.harnesses.benchwright.cells import Cell, Past, Piece
@@ -27,13 +28,15 @@ DRAIN_SECONDS = 20.0
 CUT_SECONDS = 5.0  # for answers in hand when somebody halts the run
 RESTART_TRIES = 5
 TICK_SECONDS = 0.1
+SETTLE_SECONDS = 0.01
 
 
 class Engine:
     """Runs until no shard of the phase is free, the run is halted, or our leases are lost."""
 
-    def __init__(self, context: Context, roles: Roles, intake: Intake, line: Line) -> None:
+    def __init__(self, context: Context, roles: Roles, intake: Intake, line: Line, keeping: Keeping) -> None:
         self._context, self._roles, self._intake, self._line = context, roles, intake, line
+        self._keeping = keeping
         self._waits = Waits()
         attempt_seconds = context.ceilings.attempt.duration or context.ceilings.task.duration or ATTEMPT_SECONDS
         self._solving = Solving(line.key, self._told_start, self._solved, attempt_seconds)
@@ -43,6 +46,7 @@ class Engine:
         self._pieces: dict[int, Piece] = {}
         self._finishing: set[int] = set()
         self._stored: dict[tuple[int, int], Cell] = {}  # outputs on their way to the database, then to score
+        self._unsettled: list[Cell] = []
         self._settling = 0
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -61,6 +65,7 @@ class Engine:
         self._attach("solve")
         self._attach("score")
         self._spawn(self._writer.run())
+        self._spawn(self._keeping.run())
         self._spawn(self._beat())
         self._spawn(self._watch())
         self._spawn(self._report())
@@ -71,6 +76,7 @@ class Engine:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._keeping.close()
 
     async def _loop(self) -> None:
         clock = asyncio.get_running_loop().time
@@ -184,8 +190,8 @@ class Engine:
         cell.attempt = max(started, stored.attempt if stored else 0)
         if cell.fault is not None:  # extract failed
             infra = cell.fault.get("class") == "sandbox_dead"
-            told = f"extract: {cell.fault.get('class')}: {cell.fault.get('message')}"
-            self._end(cell, results.Ending(results.UNSCORED, "scorer_exception", results.clean(told, 2_000)))
+            told = f"extract: {results.told(cell.fault)}"
+            self._end(cell, results.Ending(results.UNSCORED, "scorer_exception", told))
             if infra:
                 log.warning("extract is dead for shard %s", cell.shard)
         elif stored is not None and stored.attempt >= started:
@@ -227,7 +233,14 @@ class Engine:
         self._writer.add(EventRow(cell.shard, "MaterializeTaskStarted", cell.label()))
 
     def _solved(self, cells: list[Cell]) -> None:
+        """Ask for the facts of what a moment brings together: one question for many cells."""
         self._settling += len(cells)
+        if not self._unsettled:
+            asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._settle_all)
+        self._unsettled += cells
+
+    def _settle_all(self) -> None:
+        cells, self._unsettled = self._unsettled, []
         self._spawn(self._settle(cells))
 
     async def _settle(self, cells: list[Cell]) -> None:
@@ -418,13 +431,23 @@ class Engine:
 
     def _solve_said(self, messages: list[dict[str, Any]]) -> None:
         self._restarts = 0
+        self._keep("solve", self._solving.running, messages)
         self._solving.take(messages)
         self._wake.set()
 
     def _score_said(self, messages: list[dict[str, Any]]) -> None:
         self._restarts = 0
+        self._keep("score", self._scoring.running, messages)
         self._scoring.take(messages, asyncio.get_running_loop().time())
         self._wake.set()
+
+    def _keep(self, name: str, running: dict[int, Cell], messages: list[dict[str, Any]]) -> None:
+        """What the role told of its cells beside the answers."""
+        for message in messages:
+            if "log" in message or "raw" in message:
+                cell = running.get(message["cell"])
+                if cell is not None and cell.attempt == message["attempt"]:
+                    self._keeping.said(name, cell, message)
 
     def _role_died(self, name: str, death: Death) -> None:
         log.info("%s sandbox of run %s ended: %s %s", name, self._context.run.id, death.reason, death.detail)
