@@ -62,10 +62,10 @@ def pids() -> list[int]:
 
 
 class Server:
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, *options: str) -> None:
         self.data = data
         self.lines: list[str] = []
-        command = [sys.executable, str(ROOT / "manage.py"), "serve", "--port", "0"]
+        command = [sys.executable, str(ROOT / "manage.py"), "serve", "--port", "0", *options]
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=environment(data), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
@@ -110,10 +110,11 @@ class Server:
 
     def part(self, name: str) -> Process | None:
         """The direct child that is this part."""
+        mark = MARKS.get(name, f"{name}@".encode())
         for pid, began in self.tree():
             with contextlib.suppress(OSError):
                 line = Path(f"/proc/{pid}/cmdline").read_bytes()
-                if MARKS[name] in line and b"leash.py" not in line and (_stat(pid) or (0,))[0] == self.process.pid:
+                if mark in line and b"leash.py" not in line and (_stat(pid) or (0,))[0] == self.process.pid:
                     return pid, began
         return None
 
@@ -141,8 +142,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(data: Path) -> Iterator[Server]:
-    server = Server(data)
+def serving(data: Path, *options: str) -> Iterator[Server]:
+    server = Server(data, *options)
     try:
         yield server
     finally:

@@ -1,6 +1,7 @@
 """The walls, tried from inside with the tools a hostile scorer has, and seen from outside."""
 
 import asyncio
+import fcntl
 import hashlib
 import os
 import shutil
@@ -483,27 +484,23 @@ async def test_d05_no_control_group_is_left(opened: Opener) -> None:
     assert not fence.groups & set(groups_left())
 
 
-def test_d05_a_sandbox_whose_worker_died_while_it_started_is_ended_by_the_next() -> None:
-    """Bubblewrap's child would wait for its parent forever if that is killed in its first milliseconds."""
+async def test_d05_a_sandbox_whose_worker_died_while_it_started_is_ended_by_the_next() -> None:
+    """Until bubblewrap has told its child to go on the child waits for it, also where it was killed meanwhile."""
     made = runtime.ensure()
-    mark = f"{made.root.parent}/runner-"
-    orphans = 0
-    for attempt in range(60):
-        filter_fd = seccomp.open_program()
-        argv = bubblewrap.command(made, RolesSpec("run", GOOD), seccomp_fd=filter_fd, channel_fd=0)
-        started = subprocess.Popen(argv, pass_fds=[filter_fd], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        os.close(filter_fd)
-        while len(tree(started.pid)) < 2 and started.poll() is None:
-            pass
-        time.sleep(attempt * 0.0001)
+    info_read, info_write = os.pipe()
+    os.write(info_write, bytes(fcntl.fcntl(info_write, fcntl.F_GETPIPE_SZ)))  # full: who tells of a child stops there
+    filter_fd = seccomp.open_program()
+    argv = bubblewrap.command(made, RolesSpec("run", GOOD), seccomp_fd=filter_fd, channel_fd=0)
+    at = argv.index(str(made.bwrap)) + 1
+    argv[at:at] = ["--info-fd", str(info_write)]
+    with subprocess.Popen(argv, pass_fds=[filter_fd, info_write], stdin=subprocess.DEVNULL) as started:
+        async with asyncio.timeout(20):
+            while len(born := tree(started.pid)) < 2:
+                await asyncio.sleep(0.01)
         started.kill()
-        started.wait()
-        started.stdin.close()
-        time.sleep(0.05)
-        orphans += watching.end_orphans(mark)
-        if orphans:
-            break
-    if not orphans:
-        pytest.skip("no orphan could be made: this machine starts too quickly for the gap")
-    time.sleep(0.2)
-    assert watching.end_orphans(mark) == 0
+    for fd in (filter_fd, info_read, info_write):
+        os.close(fd)
+    orphan = born[1]
+    assert Path(f"/proc/{orphan}").exists(), "it would wait forever"
+    watching.end_orphans(f"{made.root.parent}/runner-")
+    await all_gone([orphan])
