@@ -22,7 +22,7 @@ from tests.factories.processes import ROOT, database_url
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())
 LEASE_SECONDS = 1.0
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 PROGRAMS = {"python": [sys.executable], "gunicorn": [sys.executable, "-m", "gunicorn"]}
 
 
