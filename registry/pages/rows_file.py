@@ -49,6 +49,8 @@ def read(data: bytes, name: str = "") -> Found:
     except UnicodeDecodeError as fault:
         line = data.count(b"\n", 0, fault.start) + 1
         raise FileFaults([Fault(line, "", "The file is not UTF-8 here. Save it as UTF-8.")]) from None
+    if not text.strip():
+        return Found([], [], [])
     return {"jsonl": _lines, "json": _array, "csv": _table}[kind_of(text, name)](text)
 
 

@@ -62,7 +62,8 @@ class ScorerForm:
             if loc[:1] == ["code"]:
                 self.errors["code"] = refusal.detail
             elif loc[:1] == ["grader"]:
-                self.errors.setdefault(_name(tuple(loc[1:])), str(fault["msg"]))
+                whole = "pattern" if self.kind == "regex" else "kind"  # the pattern is checked with its signs
+                self.errors.setdefault(_name(tuple(loc[1:])) or whole, str(fault["msg"]))
         return len(self.errors) > before
 
     def shown(self) -> dict[str, Any]:
@@ -94,12 +95,12 @@ def _put(grader: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 
 def _name(path: tuple[str, ...]) -> str:
-    """The field of the form that a place of the grader is typed into; "kind" where there is none."""
+    """The field of the form that a place of the grader is typed into; "" where there is none."""
     for length in range(len(path), 0, -1):
         for option in OPTIONS:
             if option.path[:length] == path[:length]:
                 return option.name
-    return "kind"
+    return ""
 
 
 def _excerpt(code: str, said: str) -> list[tuple[int, str, bool]]:
