@@ -76,7 +76,7 @@ def score_line(bw: Benchwright, run: Object) -> str:
         f"{summary.passed} of {scored} right = {summary.pass_rate:.1%}",
         f"95 % interval {low:.1%} to {high:.1%}",
         f"coverage {summary.coverage:.0%}",
-        f"cost ${float(summary.cost.amount):.4f}",
+        f"cost ${float(summary.cost.amount):.4f}" if summary.cost else "price unknown",
     ]
     if summary.coverage < 1:
         parts.append(f"bounds {summary.bounds.worst:.1%} to {summary.bounds.best:.1%}")

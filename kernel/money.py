@@ -20,6 +20,11 @@ def cents(micro_cents: int) -> int:
     return int((Decimal(micro_cents) / MICRO_CENTS_PER_CENT).to_integral_value(ROUND_HALF_EVEN))
 
 
+def known(micro_cents: int, unpriced: int) -> dict[str, int | str] | None:
+    """A sum that leaves ``unpriced`` calls out: None where it knows no price at all, for that is not nothing."""
+    return None if unpriced and not micro_cents else shown(micro_cents)
+
+
 def shown(micro_cents: int) -> dict[str, int | str]:
     """The contract's money object: ``{"amount_cents", "amount" (exact dollars), "currency"}``."""
     return {

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from accounts.principal import Principal
 from runs import halting, publishing, queries, states
+from runs.artifacts import records
 from runs.models import ModelCall, Output, Run, RunEvent, Shard, TaskResult
 
 _REMOVED = (TaskResult, Output, ModelCall, RunEvent, Shard)
@@ -46,6 +47,7 @@ def _purge(run: Run) -> int:
     for model in _REMOVED:
         rows: QuerySet[Any] = model._default_manager.filter(run=run)
         counts.append(rows.model._default_manager.filter(pk__in=rows.values("pk")[:_BATCH]).delete()[0])
+    counts.append(records.remove_all(run))
     if max(counts) < _BATCH:
         Run.objects.filter(id=run.id).update(last_seq=0, summary=None, error=None)
     return sum(counts)

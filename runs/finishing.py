@@ -5,9 +5,10 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from kernel import ids, money
+from kernel import ids, money, strict_json
 from kernel.faults import fault
 from runs import queries, states
+from runs.artifacts import records
 from runs.models import Phase, Run, Shard
 
 # Shards first, then the run's row: the same order as the hot statement, so that the two never wait for each other.
@@ -74,8 +75,16 @@ def settle_late() -> int:
         settle(run_id)
         run = Run.objects.get(id=run_id)
         if run.summary is not None:
-            Run.objects.filter(id=run_id).update(summary={**run.summary, "cost": money.shown(run.cost_model)})
+            unpriced = run.unpriced_calls
+            cost = {"cost": money.known(run.cost_model, unpriced), "unpriced": unpriced > 0, "unpriced_calls": unpriced}
+            Run.objects.filter(id=run_id).update(summary={**run.summary, **cost})
+            keep_summary(run_id, {**run.summary, **cost})
     return len(late)
+
+
+def keep_summary(run_id: UUID, summary: dict[str, Any]) -> None:
+    """The same as an artifact, to be taken away with the others."""
+    records.put(run_id, "summary", "summary.json", strict_json.dumps(summary))
 
 
 def _end_cells(run: Run, outcome: str, error_class: str, message: str) -> None:
@@ -127,6 +136,7 @@ def complete(run: Run) -> None:
     summary = queries.summary(Run.objects.get(id=run.id))
     if run.planned and not (summary["passed"] or summary["failed"] or summary["unscored"]):
         return _nothing_scored(run, summary)
+    keep_summary(run.id, summary)
     states.move(
         run.id, "ok", events_after=[("RunCompleted", {"summary": summary})], summary=summary, finished_at=_now()
     )
@@ -141,6 +151,7 @@ def _nothing_scored(run: Run, summary: dict[str, Any]) -> None:
         "message": f"No task could be scored. The first one says: {worst.error_message if worst else ''}"[:1000],
         "hint": "Mend the cause, then replay this run with replay.only_errored.",
     }
+    keep_summary(run.id, summary)
     states.move(
         run.id, "failed", events_after=[("RunFailed", {"error": error})], error=error, summary=summary,
         finished_at=_now(),
@@ -156,6 +167,7 @@ def halt(run: Run) -> None:
         _end_cells(run, "skipped", kind, f"The run was halted before this task ended: {reason}")
         _close_phases(run, "halted")
         summary = queries.summary(Run.objects.get(id=run.id))
+        keep_summary(run.id, summary)
         fault("F1")
         states.move(
             run.id,
@@ -177,6 +189,7 @@ def fail(run: Run, phase: str, code: str, message: str, hint: str) -> None:
         _end_cells(run, outcome, kind, message[:2000])
         _close_phases(run, "failed")
         summary = queries.summary(Run.objects.get(id=run.id))
+        keep_summary(run.id, summary)
         fault("F1")
         states.move(
             run.id,

@@ -90,14 +90,15 @@ WITH fence AS MATERIALIZED (
 ), r AS (
     INSERT INTO runs_taskresult (id, run_id, ordinal, position, task_id, kind, trial, attempt, version, live, outcome,
         score, error_class, error_message, output_preview, explanation, metrics, duration_ms, model_ms, tokens_in,
-        tokens_out, cost, calls, stop_reason, reused)
+        tokens_out, cost, unpriced, calls, stop_reason, reused)
     SELECT u.id, %(run)s, u.ordinal, u.position, u.task_id, u.kind, u.trial, u.attempt, 1, true, u.outcome,
         u.score, u.error_class, u.error_message, u.preview, u.explanation, u.metrics, u.ms, u.model_ms,
-        u.tokens_in, u.tokens_out, u.cost, u.calls, u.stop, false
+        u.tokens_in, u.tokens_out, u.cost, u.unpriced, u.calls, u.stop, false
     FROM json_to_recordset(%(results)s::json)
       AS u (id text, shard int, ordinal int, position int, task_id text, kind text, trial int, attempt int,
             outcome text, score float8, error_class text, error_message text, preview text, explanation text,
-            metrics jsonb, ms int, model_ms int, tokens_in int, tokens_out int, cost bigint, calls int, stop text)
+            metrics jsonb, ms int, model_ms int, tokens_in int, tokens_out int, cost bigint, unpriced int, calls int,
+            stop text)
     WHERE u.shard IN (SELECT number FROM fence)
     ON CONFLICT DO NOTHING
     RETURNING id, outcome
@@ -134,6 +135,7 @@ def _json(rows: list[dict[str, Any]]) -> str:
 
 
 def _result_event(row: ResultRow) -> dict[str, Any]:
+    unpriced = bool(row.facts.get("unpriced"))
     return {
         "id": row.id,
         "task_id": row.task_id,
@@ -145,7 +147,8 @@ def _result_event(row: ResultRow) -> dict[str, Any]:
         "score": row.score,
         "error_class": row.error_class,
         "duration_ms": row.duration_ms,
-        "cost": row.facts.get("cost") or 0,
+        "cost": row.facts.get("cost") or (None if unpriced else 0),
+        "unpriced": unpriced,
         "tokens_in": row.facts.get("tokens_in", 0),
         "tokens_out": row.facts.get("tokens_out", 0),
     }
@@ -186,6 +189,7 @@ def _result(row: ResultRow) -> dict[str, Any]:
         "tokens_in": facts.get("tokens_in") or 0,
         "tokens_out": facts.get("tokens_out") or 0,
         "cost": facts.get("cost") or 0,
+        "unpriced": facts.get("unpriced") or 0,
         "calls": facts.get("calls") or 0,
         "stop": facts.get("stop_reason"),
     }

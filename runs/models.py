@@ -206,7 +206,8 @@ class TaskResult(models.Model):
     model_ms = models.IntegerField(default=0)
     tokens_in = models.IntegerField(default=0)
     tokens_out = models.IntegerField(default=0)
-    cost = models.BigIntegerField(default=0)  # micro-cents
+    cost = models.BigIntegerField(default=0)  # micro-cents; of the calls whose price is known
+    unpriced = models.IntegerField(default=0, db_default=0)  # calls whose price is not
     calls = models.IntegerField(default=0)
     stop_reason = models.CharField(max_length=40, null=True)
     reused = models.BooleanField(default=False)
@@ -223,6 +224,32 @@ class TaskResult(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class Artifact(models.Model):
+    """Bytes that a run left behind: ``size`` bytes from ``start`` on in the file that ``blob`` names."""
+
+    id = LeanKey(primary_key=True, max_length=40)  # art_<ulid>
+    run = models.ForeignKey(Run, models.CASCADE, related_name="artifacts", **HOT)
+    type = models.CharField(max_length=20)
+    name = models.CharField(max_length=400)
+    version = models.IntegerField(default=1)
+    ordinal = models.IntegerField(null=True)  # of the cell that it is about
+    task_id = models.CharField(max_length=300, null=True)
+    content_type = models.CharField(max_length=80)
+    size = models.BigIntegerField()
+    sha256 = models.CharField(max_length=64)  # of these bytes alone
+    blob = models.CharField(max_length=64, db_index=True)
+    start = models.BigIntegerField(default=0)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "type", "name", "version"], name="artifact_version_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.name}"
 
 
 class ModelCall(models.Model):

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from accounts.principal import Principal
 from kernel.clock import stamp
-from kernel.money import shown
+from kernel.money import known, shown
 from registry.models import ImplRegistration
 from runs.models import Phase, Run, RunEvent, TaskResult
 
@@ -44,7 +44,7 @@ def run_object(run: Run, viewer: Principal | None, labels: Labels | None = None)
         "phase_models": run.phase_models,
         "metadata": run.metadata if mine else {},
         "visibility": run.visibility,
-        "phases": [phase_object(phase) for phase in sorted(run.phases.all(), key=lambda phase: phase.position)],
+        "phases": [phase_object(run, phase) for phase in sorted(run.phases.all(), key=lambda phase: phase.position)],
         "summary": run.summary,
         "cost": run_cost(run),
         "halt_reason": run.halt_reason,
@@ -82,8 +82,17 @@ def _how(run: Run) -> dict[str, Any]:
 
 
 def run_cost(run: Run) -> dict[str, Any]:
-    """``model`` is what the calls cost at the provider, ``billed`` what we charge: nothing for an own key."""
-    return {"billed": shown(0), "model": shown(run.cost_model), "compute": shown(0), "driver": shown(0)}
+    """``model`` is what the calls cost at the provider, ``billed`` what we charge: nothing for an own key.
+
+    ``unpriced``: some calls have no known price; ``model`` leaves them out, and is None where it knows none.
+    """
+    return {
+        "billed": shown(0),
+        "model": known(run.cost_model, run.unpriced_calls),
+        "compute": shown(0),
+        "driver": shown(0),
+        "unpriced": run.unpriced_calls > 0,
+    }
 
 
 def links(run: Run) -> dict[str, str]:
@@ -91,14 +100,15 @@ def links(run: Run) -> dict[str, str]:
     return {"dashboard": page, "report": f"{page}/report", "self": api, "stream": f"{api}/stream"}
 
 
-def phase_object(phase: Phase) -> dict[str, Any]:
+def phase_object(run: Run, phase: Phase) -> dict[str, Any]:
+    unpriced = run.unpriced_calls if phase.name == "materialize" else 0  # the only one whose calls may have no price
     return {
         "name": phase.name,
         "status": phase.status,
         "attempt": phase.attempt,
         "started_at": stamp(phase.started_at),
         "finished_at": stamp(phase.finished_at),
-        "cost": shown(phase.cost),
+        "cost": known(phase.cost, unpriced),
         "tokens": phase.tokens,
     }
 
@@ -136,7 +146,8 @@ def task_row(row: TaskResult) -> dict[str, Any]:
         "model_ms": row.model_ms,
         "tokens_in": row.tokens_in,
         "tokens_out": row.tokens_out,
-        "cost": shown(row.cost),
+        "cost": known(row.cost, row.unpriced),
+        "unpriced": row.unpriced > 0,
         "stop_reason": row.stop_reason,
         "reused": row.reused,
     }

@@ -10,6 +10,7 @@ from kernel.clock import stamp
 from kernel.errors import DomainError
 from kernel.money import shown
 from registry.models import Task
+from runs.artifacts import reading
 from runs.call_bodies import unpack
 from runs.models import ModelCall, Output, Run, TaskResult
 from runs.objects import task_row
@@ -26,22 +27,29 @@ def result(run: Run, result_id: str) -> TaskResult:
 
 
 def payload(run: Run, row: TaskResult, viewer: Principal | None) -> dict[str, Any]:
-    """The slim row, and input, expected, output, explanation, metrics, calls[].
+    """The slim row, and input, expected, output, explanation, metrics, calls[], artifacts[].
 
     The expected answer, the scorer's explanation and its metrics are hidden from those who may not see answers.
     """
     source = _source(run, row)
     answers = may_see_answers(run, viewer)
+    given = reading.extracted(run, row.ordinal, row.position) or {}
     return {
         **task_row(row),
         "run": str(run.id),
         "input": source.get("input", {k: v for k, v in source.items() if k not in ("task_id", "expected")}),
         "expected": source.get("expected") if answers else None,
         "expected_hidden": not answers,
+        # What extract made of the row, where that is something else than the row says; else None.
+        "solve_input": given.get("input"),
+        "score_expected": given.get("expected") if answers else None,
         "output": _output(run, row),
         "explanation": row.explanation if answers else None,
         "metrics": row.metrics if answers else None,
         "calls": [call_object(call) for call in _calls(run, row)],
+        "artifacts": [
+            reading.artifact_object(found) for found in reading.of_cell(run, row.ordinal, viewer, answers=answers)
+        ],
     }
 
 

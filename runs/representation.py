@@ -1,7 +1,7 @@
 """Which form of a run an answer takes: expanded references, chosen fields, and the tag that names the version."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.http import HttpRequest
@@ -18,10 +18,7 @@ _TAG = re.compile(r'"(\d+)-[0-9a-f]+"')
 
 def chosen(request: HttpRequest, run: Run, viewer: Principal | None) -> dict[str, Any]:
     """The run object with ``expand=`` and ``fields=`` applied. Raises invalid_expand, invalid_parameter."""
-    for name in request.GET:
-        if name not in _PARAMETERS:
-            raise listing.unknown(name, _PARAMETERS)
-    request.GET.accounted = True  # type: ignore[attr-defined]  # the door refuses parameters that nobody looked at
+    only(request, _PARAMETERS)
     found = objects.run_object(run, viewer)
     for name in _words(request, "expand"):
         if name not in EXPANDABLE:
@@ -33,6 +30,14 @@ def chosen(request: HttpRequest, run: Run, viewer: Principal | None) -> dict[str
             )
         EXPANDABLE[name](found, run, viewer)
     return selected(request, found)
+
+
+def only(request: HttpRequest, names: Sequence[str]) -> None:
+    """Raises invalid_parameter for any other parameter of the query."""
+    for name in request.GET:
+        if name not in names:
+            raise listing.unknown(name, names)
+    request.GET.accounted = True  # type: ignore[attr-defined]  # the door refuses parameters that nobody looked at
 
 
 def selected(request: HttpRequest, found: dict[str, Any]) -> dict[str, Any]:

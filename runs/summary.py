@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel.money import shown
+from kernel.money import known
 from runs import statistics
 from runs.statistics import TaskTally
 
@@ -64,7 +64,8 @@ def assemble(figures: Figures) -> dict[str, Any]:
             "out": figures.tokens_out,
             "total": figures.tokens_in + figures.tokens_out,
         },
-        "cost": shown(figures.cost),
+        "cost": known(figures.cost, figures.unpriced),
+        "unpriced": figures.unpriced > 0,
         "unpriced_calls": figures.unpriced,
         "pass_at_k": _pass_at_k(figures),
         "by_kind": {kind: _of_kind(tally) for kind, tally in sorted(figures.kinds.items())},

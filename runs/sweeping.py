@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from kernel.jobs import enqueue
-from runs import destroying, finishing, halting
+from runs import destroying, finishing, halting, tidying
 
 log = logging.getLogger(__name__)
 
@@ -44,4 +44,5 @@ def sweep() -> int:
         halting.request_halt(run_id, "limit_exceeded:run.duration")
     finishing.settle_late()
     destroying.purge_due()
+    tidying.now_and_then()
     return len(due) + len(overdue)

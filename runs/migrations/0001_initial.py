@@ -188,11 +188,30 @@ class Migration(migrations.Migration):
                 ('tokens_in', models.IntegerField(default=0)),
                 ('tokens_out', models.IntegerField(default=0)),
                 ('cost', models.BigIntegerField(default=0)),
+                ('unpriced', models.IntegerField(db_default=0, default=0)),
                 ('calls', models.IntegerField(default=0)),
                 ('stop_reason', models.CharField(max_length=40, null=True)),
                 ('reused', models.BooleanField(default=False)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ('run', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='results', to='runs.run')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Artifact',
+            fields=[
+                ('id', kernel.fields.LeanKey(max_length=40, primary_key=True, serialize=False)),
+                ('type', models.CharField(max_length=20)),
+                ('name', models.CharField(max_length=400)),
+                ('version', models.IntegerField(default=1)),
+                ('ordinal', models.IntegerField(null=True)),
+                ('task_id', models.CharField(max_length=300, null=True)),
+                ('content_type', models.CharField(max_length=80)),
+                ('size', models.BigIntegerField()),
+                ('sha256', models.CharField(max_length=64)),
+                ('blob', models.CharField(db_index=True, max_length=64)),
+                ('start', models.BigIntegerField(default=0)),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('run', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='artifacts', to='runs.run')),
             ],
         ),
         migrations.AddIndex(
@@ -210,6 +229,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='phase',
             constraint=models.UniqueConstraint(fields=('run', 'name'), name='phase_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='artifact',
+            constraint=models.UniqueConstraint(fields=('run', 'type', 'name', 'version'), name='artifact_version_once'),
         ),
         migrations.AddConstraint(
             model_name='output',

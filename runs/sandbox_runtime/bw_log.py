@@ -28,7 +28,7 @@ class Log:
 
 
 class TaskOutput:
-    """sys.stdout or sys.stderr that also keeps its text for the task that prints; ``current()`` gives its Log or None."""
+    """sys.stdout or sys.stderr that also keeps its text for the task that prints (``current()``: its Log, or None)."""
 
     def __init__(self, stream, current) -> None:
         self.stream = stream

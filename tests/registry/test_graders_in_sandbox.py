@@ -8,6 +8,7 @@ import pytest
 from registry.graders import compile_grader
 from runs.compute.base import RolesSpec
 from runs.compute.local import LocalCompute
+from runs.harnesses.benchwright.harness import GRADER_SECONDS
 from tests.sandbox.conftest import Open
 
 CASES: list[tuple[dict[str, Any], Any, Any, Any]] = [
@@ -37,3 +38,17 @@ async def test_it_extracts_and_scores_in_the_sandbox(case: tuple[dict[str, Any],
         json.dumps(told)
     finally:
         await roles.close()
+
+
+@pytest.mark.parametrize("pattern", ["(a|a)*b", "(a|aa)+$"])
+async def test_a_pattern_that_runs_wild_costs_its_own_cell(pattern: str) -> None:
+    code = compile_grader({"kind": "regex"})
+    spec = RolesSpec("run", code, trusted=True, model="m", concurrency=2, score_seconds=GRADER_SECONDS)
+    roles = await LocalCompute().open(spec)
+    try:
+        rows = [("aab", "a+b"), ("a" * 60 + "!", pattern), ("aab", "a+b"), ("x", "a+b")]
+        told = await Open(roles).score(*rows)
+    finally:
+        await roles.close()
+    assert [one["score"] for one in (told[0], *told[2:])] == [1.0, 1.0, 0.0]
+    assert (told[1]["op"], told[1]["error"]["class"]) == ("unscored", "scorer_timeout")

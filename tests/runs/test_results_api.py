@@ -57,6 +57,7 @@ def test_tasks_are_slim_rows_in_task_order_with_the_whole_summary(alice: User, a
         "tokens_in": 0,
         "tokens_out": 0,
         "cost": {"amount_cents": 0, "amount": "0.00000000", "currency": "USD"},
+        "unpriced": False,
         "stop_reason": None,
         "reused": False,
     }

@@ -7,6 +7,7 @@ from dataclasses import replace
 from django.conf import settings
 
 from kernel.faults import fault
+from runs.artifacts.keeping import Keeping
 from runs.compute import runtime
 from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFault
 from runs.compute.table import COMPUTE
@@ -21,6 +22,7 @@ from runs.harnesses.benchwright.rows import scorer_broken
 log = logging.getLogger(__name__)
 IDLE = "from bench_task import BenchTask\n\n\nclass Task(BenchTask):\n    pass\n"
 SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too
+GRADER_SECONDS = 2.0  # the same of a grader that we compiled: it takes that long only where a pattern runs wild
 
 
 class Benchwright:
@@ -76,8 +78,9 @@ class Benchwright:
     async def _work(self, context: Context, roles: Roles, kept: Extracted) -> None:
         line = Line(str(context.run.id))
         try:
-            intake = Intake(context, roles, kept, trusted=_spec(context).trusted)
-            engine = Engine(context, roles, intake, line)
+            keeping = Keeping(context)
+            intake = Intake(context, roles, kept, keeping, trusted=_spec(context).trusted)
+            engine = Engine(context, roles, intake, line, keeping)
             line.on_retry, line.on_revoked = engine.retried, engine.revoked
             await line.open(roles.listener)
             await engine.run()
@@ -88,6 +91,7 @@ class Benchwright:
 def _spec(context: Context) -> RolesSpec:
     run, impl = context.run, context.run.impl
     assert impl is not None
+    seconds = SCORE_SECONDS if impl.grader is None else GRADER_SECONDS
     return RolesSpec(
         run_id=str(run.id),
         code=impl.code,
@@ -95,5 +99,5 @@ def _spec(context: Context) -> RolesSpec:
         isolation=impl.isolation,
         model=run.sut["model"],
         concurrency=run.concurrency,
-        score_seconds=min(SCORE_SECONDS, context.ceilings.attempt.duration or SCORE_SECONDS),
+        score_seconds=min(seconds, context.ceilings.attempt.duration or seconds),
     )

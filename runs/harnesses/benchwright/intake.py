@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 from registry import queries as registry
+from runs.artifacts.keeping import Keeping
 from runs.compute.base import Death, RoleDead, Roles
 from runs.context import Context, PhaseError
 from runs.harnesses.benchwright.cells import Cell, Past, Piece
@@ -20,8 +21,9 @@ EXTRACT_SECONDS = 120.0
 class Intake:
     """Loads shards. Extract is a sandbox role like the others; rows of a grader that we compiled need none."""
 
-    def __init__(self, context: Context, roles: Roles, kept: Extracted, trusted: bool) -> None:
+    def __init__(self, context: Context, roles: Roles, kept: Extracted, keeping: Keeping, trusted: bool) -> None:
         self._context, self._roles, self._kept, self._trusted = context, roles, kept, trusted
+        self._keeping = keeping
         self._replies: dict[int, tuple[asyncio.Future[None], dict[int, dict[str, Any]], int]] = {}
         self._attach()
 
@@ -41,6 +43,13 @@ class Intake:
         past = await past_of(context.control, context.run, lease)
         plain = [json.loads(row.row_text) for row in rows]
         items = plain if self._trusted else await self._extract(lease.number, [row.row_text for row in rows])
+        changed = {
+            row.position: {"input": item.get("input"), "expected": item.get("expected")}
+            for row, item, given in zip(rows, items, plain, strict=True)
+            if item is not given and "error" not in item and _differs(item, given)
+        }
+        if changed:
+            self._keeping.extracted(lease.number, changed)
         trials = context.run.trials
         cells = []
         for index, (row, item) in enumerate(zip(rows, items, strict=True)):
@@ -97,6 +106,11 @@ class Intake:
         for future, _, _ in self._replies.values():
             if not future.done():
                 future.set_exception(ConnectionError(f"extract ended: {death.reason} {death.detail}"))
+
+
+def _differs(item: dict[str, Any], given: dict[str, Any]) -> bool:
+    """Whether solve and score are given something else than the uploaded row says."""
+    return bool(item.get("input") != given.get("input") or item.get("expected") != given.get("expected"))
 
 
 def _cell(ordinal: int, shard: int, index: int, trial: int, row: registry.TaskRow, item: dict[str, Any]) -> Cell:

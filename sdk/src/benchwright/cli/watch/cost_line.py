@@ -10,9 +10,10 @@ UNKNOWN = "price unknown"
 
 def model_cost(run: Mapping[str, Any], summary: Mapping[str, Any]) -> str | None:
     """``$0.0021``, ``at least $0.0021`` or ``price unknown``: what the model asked. None where the run does not say."""
-    cost = (run.get("cost") or {}).get("model")
+    costs = run.get("cost") or {}
+    cost = costs.get("model")
     if not cost:
-        return None
+        return UNKNOWN if costs.get("unpriced") else None
     if not summary.get("unpriced_calls"):
         return money(cost)
     known = float(cost.get("amount") or cost["amount_cents"]) > 0
