@@ -11,6 +11,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from ninja import NinjaAPI
 from ninja.errors import ConfigError
+from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation, PathView
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
@@ -23,6 +24,7 @@ import registry.api
 import runs.api
 import secrets_vault.api
 from benchwright_site import problems
+from benchwright_site.openapi import document
 from kernel import listing, strict_json
 from kernel.errors import DomainError
 
@@ -132,7 +134,20 @@ def strict_door(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class StrictApi(NinjaAPI):
-    """django-ninja gives each router its own view of a path, and the first would answer 405 for the others' methods."""
+    """django-ninja gives each router its own view of a path, and the first would answer 405 for the others' methods.
+
+    It also knows little of what a route answers: `benchwright_site.openapi` does.
+    """
+
+    def get_openapi_schema(self, *, path_prefix: str | None = None, path_params: Any = None) -> OpenAPISchema:
+        """The whole document, made once."""
+        prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
+        known = self.__dict__.setdefault("_described", {})
+        if prefix not in known:
+            made = super().get_openapi_schema(path_prefix=prefix)
+            document.complete(self, made, "/" + prefix.strip("/"))
+            known[prefix] = made
+        return cast(OpenAPISchema, known[prefix])
 
     def _get_bound_routers(self) -> list[BoundRouter]:
         fresh = self._bound_routers_cache is None

@@ -1,12 +1,16 @@
-"""Write the generated pages: docs/problems.md from the table of problem codes. ``make docs``."""
+"""Write the generated pages of docs/: problems.md, api.md and cases.md. ``make docs``."""
 
+import os
 import sys
 from pathlib import Path
+
+import django
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from kernel.errors import PROBLEMS  # noqa: E402 (the clone is put on the path first)
+from scripts import api_page  # noqa: E402
 
 HEAD = """# Problem codes
 
@@ -82,6 +86,25 @@ def problems_page() -> str:
     return HEAD + "\n".join(rows) + "\n"
 
 
+def described_api() -> str:
+    """docs/api.md. Django must be set up."""
+    from benchwright_site.api import api  # noqa: PLC0415 (needs the settings)
+
+    return api_page.page(api.get_openapi_schema(path_prefix="/v1"))
+
+
+def pages() -> dict[str, str]:
+    """Name -> text of every generated page. Django must be set up."""
+    return {"problems.md": problems_page(), "api.md": described_api()}
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchwright_site.settings")
+    django.setup()
+    for name, text in pages().items():
+        (ROOT / "docs" / name).write_text(text)
+        sys.stdout.write(f"· docs/{name}\n")
+
+
 if __name__ == "__main__":
-    (ROOT / "docs" / "problems.md").write_text(problems_page())
-    sys.stdout.write("· docs/problems.md\n")
+    main()

@@ -1,0 +1,162 @@
+"""Each route of /v1: its name, what it answers, and the query that it reads. A test wants a row for every route."""
+
+from dataclasses import dataclass
+
+from benchwright_site.openapi.parameters import (
+    FIELDS,
+    IF_MATCH,
+    IF_NONE_MATCH,
+    LAST_EVENT_ID,
+    RANGE,
+    Parameter,
+    compared,
+    expand,
+    paged,
+    query,
+    several,
+)
+from benchwright_site.openapi.words import choice, mapping
+from runs.artifacts.reading import SERVED
+from runs.artifacts.records import TYPES as ARTIFACT_TYPES
+from runs.events import TYPES as EVENT_TYPES
+from runs.summary import OUTCOMES
+
+
+@dataclass(frozen=True)
+class Route:
+    """``answer``: a schema's name; None: no body. ``media``: of the answer, where not JSON alone. ``also``: further
+    statuses without a body of their own."""
+
+    name: str
+    answer: str | None
+    parameters: tuple[Parameter, ...] = ()
+    media: tuple[str, ...] = ("application/json",)
+    also: tuple[int, ...] = ()
+
+
+_FLAG = {"type": "boolean"}
+_VISIBILITY = query("visibility", "Only private or public ones.", choice("private", "public"))
+_AFTER = query("after_seq", "Only events after this `seq`.", {"type": "integer", "minimum": 0, "maximum": 10**18 - 1})
+_ONE = (FIELDS, IF_NONE_MATCH)
+_STATUSES = ("queued", "running", "needs_input", "ok", "failed", "halted")
+_ROW_SORTS = ("task", "score", "duration_ms", "cost", "tokens_in", "tokens_out", "created_at", "task_id")
+_CODE = ("text/plain", "application/json")
+
+ROUTES: dict[str, Route] = {
+    "GET /me": Route("me", "Account"),
+    "GET /registry/benchmarks": Route(
+        "list_benchmarks",
+        "BenchmarkList",
+        (
+            *paged("created_at", "updated_at", "name", default="-created_at"),
+            query("tag", "Only those with this tag."),
+            query("category", "Only of this category."),
+            query("name", "Only with this name."),
+            _VISIBILITY,
+            expand("subsets"),
+        ),
+    ),
+    "GET /registry/benchmarks/{benchmark_id}": Route("get_benchmark", "Benchmark", (expand("subsets"), *_ONE)),
+    "GET /registry/subsets/{subset_id}": Route("get_subset", "Subset", (expand("benchmark"), *_ONE)),
+    "POST /benchmarks": Route("create_benchmark", "Benchmark"),
+    "PATCH /benchmarks/{benchmark_id}": Route("update_benchmark", "Benchmark", (IF_MATCH,)),
+    "DELETE /benchmarks/{benchmark_id}": Route("delete_benchmark", None),
+    "POST /benchmarks/{benchmark_id}/subsets": Route("create_subset", "Subset"),
+    "POST /subsets/{subset_id}/tasks": Route("append_tasks", "Subset"),
+    "PATCH /subsets/{subset_id}": Route("update_subset", "Subset", (IF_MATCH,)),
+    "DELETE /subsets/{subset_id}": Route("delete_subset", None),
+    "GET /impls": Route(
+        "list_impls",
+        "ImplList",
+        (
+            *paged("created_at", default="-created_at"),
+            query("subset", "The scorers of this subset that you can use."),
+            query("label", "Only with this label."),
+        ),
+    ),
+    "POST /impls": Route("create_impl", "Impl"),
+    "GET /impls/{impl_id}": Route("get_impl", "Impl", (expand("subset"), *_ONE)),
+    "PATCH /impls/{impl_id}": Route("update_impl", "Impl", (IF_MATCH,)),
+    "DELETE /impls/{impl_id}": Route("delete_impl", None),
+    "GET /impls/{impl_id}/code": Route("get_impl_code", "ImplCode", media=_CODE),
+    "GET /registry/impls/{impl_id}": Route("get_registry_impl", "Impl", (expand("subset"), *_ONE)),
+    "GET /registry/impls/{impl_id}/code": Route("get_registry_impl_code", "ImplCode", media=_CODE),
+    "GET /secrets": Route(
+        "list_secrets",
+        "SecretList",
+        (*paged("created_at", "updated_at", "name", default="-created_at"), query("name", "Only with this name.")),
+    ),
+    "POST /secrets": Route("create_secret", "Secret"),
+    "GET /secrets/{secret_id}": Route("get_secret", "Secret", (IF_NONE_MATCH,)),
+    "PATCH /secrets/{secret_id}": Route("update_secret", "Secret", (IF_MATCH,)),
+    "DELETE /secrets/{secret_id}": Route("delete_secret", None),
+    "POST /runs": Route("launch_run", "Run"),
+    "GET /runs": Route(
+        "list_runs",
+        "RunList",
+        (
+            *paged("created_at", "started_at", "finished_at", default="-created_at"),
+            query("status", "Only with this status.", choice(*_STATUSES)),
+            query("benchmark", "Only of this benchmark."),
+            _VISIBILITY,
+            *compared("started_at", "Only started then."),
+            *compared("finished_at", "Only ended then."),
+            query(
+                "metadata",
+                "`metadata[key]=value`: only runs whose metadata holds it.",
+                mapping({"type": "string", "maxLength": 200}),
+                style="deepObject",
+                explode=True,
+            ),
+            FIELDS,
+        ),
+    ),
+    "GET /runs/{run_id}": Route("get_run", "Run", (expand("benchmark", "parent_run"), *_ONE)),
+    "PATCH /runs/{run_id}": Route("update_run", "Run", (IF_MATCH,)),
+    "DELETE /runs/{run_id}": Route("destroy_run", None),
+    "POST /runs/{run_id}/halt": Route("halt_run", "Run"),
+    "POST /runs/{run_id}/publish": Route("publish_run", "Run"),
+    "GET /runs/{run_id}/events": Route(
+        "list_events",
+        "EventList",
+        (
+            *paged("seq", default="seq", limit=500),
+            _AFTER,
+            several("types", "Only events of these types, separated by commas.", *EVENT_TYPES),
+        ),
+    ),
+    "GET /runs/{run_id}/stream": Route(
+        "stream_events", "Event", (_AFTER, LAST_EVENT_ID), media=("text/event-stream",), also=(204,)
+    ),
+    "GET /runs/{run_id}/tasks": Route(
+        "list_task_results",
+        "TaskResultList",
+        (
+            *paged(*_ROW_SORTS, default="task", limit=100),
+            query("passed", "`false`: only failed ones.", _FLAG),
+            several("outcome", "Only with these outcomes, separated by commas.", *OUTCOMES),
+            query("version", "Results of this version instead of the newest.", {"type": "integer", "minimum": 0}),
+            query("kind", "Only tasks of this kind."),
+        ),
+    ),
+    "GET /runs/{run_id}/tasks/{result_id}": Route("get_task_result", "TaskPayload"),
+    "GET /runs/{run_id}/fingerprint": Route("get_fingerprint", "Fingerprint"),
+    "GET /runs/{run_id}/artifacts": Route(
+        "list_artifacts",
+        "ArtifactList",
+        (
+            *paged("created_at", default="created_at", limit=100),
+            query("type", "Only of this type.", choice(*ARTIFACT_TYPES)),
+            query("task_id", "Only of this task."),
+            query("include_versions", "All versions instead of the newest.", _FLAG),
+        ),
+    ),
+    "GET /runs/{run_id}/artifacts/{artifact_id}": Route("get_artifact", "Artifact", (FIELDS,)),
+    "GET /runs/{run_id}/artifacts/{artifact_id}/content": Route(
+        "get_artifact_content",
+        "bytes",
+        (RANGE, IF_NONE_MATCH),
+        media=(*sorted(SERVED), "application/octet-stream"),
+        also=(206, 416),
+    ),
+}

@@ -1,0 +1,128 @@
+"""Every route of /v1: what it is about, what its owner sends, and what its owner hears."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.test import Client
+
+from runs.artifacts import records
+from secrets_vault.models import Secret
+from tests.factories import launched
+
+READ_ONLY = ("runs:read", "registry:read", "secrets:read", "artifacts:read")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a route is about, and what its owner hears. ``public``: anybody may read it once it is public."""
+
+    about: str  # self, session, list, open list, new, benchmark, subset, impl, secret, run
+    owner: int = 200
+    body: dict[str, Any] | None = None
+    public: bool = False
+
+
+RULE = {"host_pattern": "api.openai.com", "inject_kind": "bearer", "inject_target": "Authorization"}
+TASK = {"task_id": "new", "input": {}, "expected": "1"}
+ROWS = {
+    "GET /me": Row("self"),
+    **{f"{method} /tokens": Row("session") for method in ("GET", "POST", "PUT", "PATCH", "DELETE")},
+    **{f"{method} /tokens/{{path:rest}}": Row("session") for method in ("GET", "POST", "PUT", "PATCH", "DELETE")},
+    "GET /registry/benchmarks": Row("open list"),
+    "GET /registry/benchmarks/{benchmark_id}": Row("benchmark", public=True),
+    "GET /registry/subsets/{subset_id}": Row("subset", public=True),
+    "POST /benchmarks": Row("new", 201, {"name": "Rivers"}),
+    "PATCH /benchmarks/{benchmark_id}": Row("benchmark", 200, {"name": "Rivers"}),
+    "DELETE /benchmarks/{benchmark_id}": Row("benchmark", 204),
+    "POST /benchmarks/{benchmark_id}/subsets": Row("benchmark", 201, {"slug": "more", "tasks": [TASK]}),
+    "POST /subsets/{subset_id}/tasks": Row("subset", 200, {"tasks": [TASK]}),
+    "PATCH /subsets/{subset_id}": Row("subset", 200, {"name": "Main"}),
+    "DELETE /subsets/{subset_id}": Row("subset", 204),
+    "GET /impls": Row("list"),
+    "POST /impls": Row("subset", 201, {"subset": "{subset_id}", "label": "exact", "code": "{code}"}),
+    "GET /impls/{impl_id}": Row("impl", public=True),
+    "PATCH /impls/{impl_id}": Row("impl", 200, {"label": "strict"}),
+    "DELETE /impls/{impl_id}": Row("impl", 204),
+    "GET /impls/{impl_id}/code": Row("impl", public=True),
+    "GET /registry/impls/{impl_id}": Row("impl", public=True),
+    "GET /registry/impls/{impl_id}/code": Row("impl", public=True),
+    "GET /secrets": Row("list"),
+    "POST /secrets": Row("new", 201, {"name": "KEY", "value": "sk-1", "rules": [RULE]}),
+    "GET /secrets/{secret_id}": Row("secret"),
+    "PATCH /secrets/{secret_id}": Row("secret", 200, {"value": "sk-2"}),
+    "DELETE /secrets/{secret_id}": Row("secret", 204),
+    "POST /runs": Row(
+        "benchmark", 201, {"benchmark": "{benchmark_id}", "subset": "{subset_id}", "sut": launched.LOCAL}
+    ),
+    "GET /runs": Row("list"),
+    "GET /runs/{run_id}": Row("run", public=True),
+    "PATCH /runs/{run_id}": Row("run", 200, {"metadata": {"a": 1}}),
+    "DELETE /runs/{run_id}": Row("run", 204),
+    "POST /runs/{run_id}/halt": Row("run", 200, {}),
+    "POST /runs/{run_id}/publish": Row("run", 200, {}),
+    "GET /runs/{run_id}/events": Row("run", public=True),
+    "GET /runs/{run_id}/stream": Row("run", public=True),
+    "GET /runs/{run_id}/tasks": Row("run", public=True),
+    "GET /runs/{run_id}/tasks/{result_id}": Row("run", public=True),
+    "GET /runs/{run_id}/fingerprint": Row("run", public=True),
+    "GET /runs/{run_id}/artifacts": Row("run", public=True),
+    "GET /runs/{run_id}/artifacts/{artifact_id}": Row("run", public=True),
+    "GET /runs/{run_id}/artifacts/{artifact_id}/content": Row("run", public=True),
+}
+CODE = """
+import bench_task
+
+
+class Task(bench_task.BenchTask):
+    def extract(self, path, index):
+        return {"task_id": "t0", "input": {}, "expected": ""}
+
+    def solve(self, index, input):
+        return ""
+
+    def score(self, index, output, expected):
+        return 1.0
+"""
+
+
+def things_of(owner):
+    """One of each kind, all private."""
+    scorer = launched.impl(launched.subset(launched.benchmark(owner), 2, rolling=True))
+    run = launched.ended(owner, ["passed", "failed"], scorer=scorer)
+    secret: Secret = launched.secret(owner, "api.groq.com")
+    return {
+        "benchmark_id": scorer.subset.benchmark_id,
+        "subset_id": scorer.subset_id,
+        "impl_id": scorer.id,
+        "secret_id": secret.id,
+        "run_id": str(run.id),
+        "result_id": run.results.first().id,
+        "artifact_id": records.put(run.id, "summary", "summary.json", b"{}").id,
+        "path:rest": "pat_1",
+        "code": CODE,
+    }
+
+
+def filled(value, things):
+    if isinstance(value, str):
+        for name, thing in things.items():
+            value = value.replace(f"{{{name}}}", thing)
+        return value
+    if isinstance(value, dict):
+        return {key: filled(child, things) for key, child in value.items()}
+    return [filled(child, things) for child in value] if isinstance(value, list) else value
+
+
+def ask(name: str, things, bearer: str | None, session=None) -> int:
+    return asked(name, things, bearer, session).status_code
+
+
+def asked(name: str, things, bearer: str | None, session=None):
+    method, path = name.split(" ")
+    client = Client()
+    if session is not None:
+        client.force_login(session)
+    headers = {"authorization": f"Bearer {bearer}"} if bearer else {}
+    body = ROWS[name].body
+    sent = {} if body is None else {"data": filled(body, things), "content_type": "application/json"}
+    return getattr(client, method.lower())(f"/v1{filled(path, things)}", headers=headers, **sent)
