@@ -91,6 +91,11 @@ class GatewayClient:
         reply = await self._ask({"op": "waited", "lease": lease, "cells": cells})
         return list(reply["waited_ms"]), list(reply["open_calls"])
 
+    async def held(self, lease: str) -> str | None:
+        """What the lease's calls wait for while the provider answers with faults, in words. GatewayLost."""
+        words = (await self._ask({"op": "held", "lease": lease})).get("words")
+        return str(words) if words else None
+
     async def close_lease(self, lease: str, *, keep_calls: bool = False) -> None:
         """Ends a lease; its open calls are cancelled, or with ``keep_calls`` run on. GatewayLost."""
         await self._ask({"op": "close", "lease": lease, "keep_calls": keep_calls})

@@ -71,28 +71,6 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def tidy(value: dict[str, Any]) -> bool:
-    """Drops null ``tool_calls`` from the messages, since scorers say ``.get("tool_calls", [])``. True if any."""
-    changed = False
-    choices = value.get("choices")
-    for choice in choices if isinstance(choices, list) else ():
-        message = choice.get("message") if isinstance(choice, dict) else None
-        if isinstance(message, dict) and "tool_calls" in message and message["tool_calls"] is None:
-            del message["tool_calls"]
-            changed = True
-    return changed
-
-
-def normalised(raw: bytes) -> tuple[bytes, dict[str, Any]]:
-    """What the client gets for a provider's 200 answer, and the object. ValueError if it is no JSON object."""
-    value, odd = parse(raw)
-    if not isinstance(value, dict):
-        raise ValueError("the provider's answer is no JSON object")
-    if tidy(value) or odd:
-        return orjson.dumps(value), value
-    return raw, value
-
-
 class Failed(Exception):
     """The call ended without an answer that counts. What the client gets, and how the journal calls it."""
 
@@ -125,25 +103,6 @@ def refusal(status: int, headers: dict[bytes, bytes], raw: bytes, label: str) ->
     failed = Failed(status, body, error_class, message, retry_after=retry_after(headers))
     failed.retry = status in RETRIED or status >= 500
     return failed
-
-
-def faulty(answer: dict[str, Any], headers: dict[bytes, bytes], raw: bytes, label: str) -> Failed | None:
-    """The fault inside an answer that calls itself 200: routers report an upstream's failure so. None where it is good.
-
-    Without this a provider's fault would reach the scorer as an empty or a cut answer, and count as a wrong one.
-    """
-    choices = answer.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    error = answer.get("error") or (first.get("error") if isinstance(first, dict) else None)
-    if error:
-        code = error.get("code") if isinstance(error, dict) else None
-        status = code if isinstance(code, int) and 400 <= code <= 599 else 502
-        return refusal(status, headers, orjson.dumps({"error": error}), label)
-    if not isinstance(first, dict):
-        return refusal(502, headers, orjson.dumps({"error": {"message": "the answer holds no choice"}}), label)
-    if first.get("finish_reason") == "error":
-        return refusal(502, headers, orjson.dumps({"error": {"message": "the model broke off with an error"}}), label)
-    return None
 
 
 def unheard(bad: UpstreamError) -> Failed:

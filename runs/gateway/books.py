@@ -2,15 +2,17 @@
 
 import asyncio
 import base64
+import re
 import ssl
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from django.conf import settings
 
 from runs import providers
 from runs.gateway.answers import Redactor
+from runs.gateway.apis import table
 from runs.gateway.http.outbound import Pool, Target
 from runs.gateway.leases import LEAST_AT_ONCE, RunBook
 from runs.gateway.pace import Pace
@@ -19,6 +21,7 @@ from runs.providers.data import Provider
 from secrets_vault.sealing import Opener
 
 LIVE_STATES = ("queued", "running", "needs_input")
+_VERSION = re.compile(r"api-version=[A-Za-z0-9.-]{1,40}")
 
 
 class LeaseRefused(Exception):
@@ -67,6 +70,7 @@ class Books:
         if not rows or rows[0]["status"] not in LIVE_STATES:
             raise LeaseRefused("run_over", "the run has ended or does not exist")
         sut, sut_key = rows[0]["sut"], rows[0]["sut_key"]
+        model = str(sut.get("model") or "")
         try:
             provider = providers.get(sut.get("provider") or "")
         except KeyError as bad:
@@ -75,13 +79,15 @@ class Books:
         base = (sut.get("base_url") or providers.base_url(provider.name)).rstrip("/")
         pool = None
         if provider.name != "simulated":
-            pool = Pool(target(provider, base, sut_key, value), self._tls() if base.startswith("https:") else None)
+            pool = Pool(
+                target(provider, base, sut_key, value, model), self._tls() if base.startswith("https:") else None
+            )
         owner = sut_key.get("secret") if sut_key.get("kind") == "secret" else None
         # Providers limit per key and model: a model that is refused must not hold up another one on the same key.
-        pace = self.paces.setdefault((base or provider.name, owner or "", str(sut.get("model") or "")), Pace())
+        pace = self.paces.setdefault((base or provider.name, owner or "", model), Pace())
         used = (await self.store.read(HAS_CALLS, (run,)))[0]["exists"]
         return RunBook(
-            run=run, model=str(sut.get("model") or ""), provider=provider, base_url=base,
+            run=run, model=model, provider=provider, apis=table.of(provider), base_url=base,
             params=sut.get("params") or {},
             secret=owner, redactor=Redactor(value), pace=pace, pool=pool,
             at_once=max(LEAST_AT_ONCE, 8 * rows[0]["concurrency"]), fresh=not used,
@@ -113,11 +119,11 @@ class Books:
         return self.tls
 
 
-def target(provider: Provider, base: str, sut_key: dict[str, Any], value: bytes) -> Target:
+def target(provider: Provider, base: str, sut_key: dict[str, Any], value: bytes, model: str = "") -> Target:
     """Where the run's calls go, the key in place. LeaseRefused where the key may not go there."""
     parts = urlsplit(base)
     host = (parts.hostname or "").lower()
-    if parts.scheme not in ("http", "https") or not host or parts.username or parts.query or parts.fragment:
+    if parts.scheme not in ("http", "https") or not host or parts.username or parts.fragment:
         raise LeaseRefused("bad_base_url", f"{provider.label} has no usable base URL")
     trusted = providers.is_overridden(provider.name) and base == providers.base_url(provider.name)
     if value and not trusted:
@@ -128,14 +134,30 @@ def target(provider: Provider, base: str, sut_key: dict[str, Any], value: bytes)
     query, header = _credentials(provider, sut_key, value)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     shown = parts.netloc.rpartition("@")[2]
-    head = (
-        f"POST {parts.path.rstrip('/')}/chat/completions{query} HTTP/1.1\r\nhost: {shown}\r\n"
-        "content-type: application/json\r\naccept: application/json, text/event-stream\r\n"
-        f"accept-encoding: identity\r\nuser-agent: benchwright\r\n"
+    extra = "".join(f"{name}: {content}\r\n" for name, content in provider.headers)
+    fixed = (
+        f"host: {shown}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n"
+        f"accept-encoding: identity\r\nuser-agent: benchwright\r\n{extra}"
     )
+    path, version = _path(provider, parts, model)
+    query = "?" + "&".join(part for part in (version, query) if part) if version or query else ""
+    heads = {
+        api.name: f"POST {path}{api.upstream}{query} HTTP/1.1\r\n{fixed}".encode("latin-1") + header
+        for api in table.of(provider).values()
+    }
     shipped = base == providers.base_url(provider.name)
     open_world = not (trusted or shipped or settings.SINGLE_USER)
-    return Target(parts.scheme, host, port, head.encode("latin-1") + header, open_world)
+    return Target(parts.scheme, host, port, heads, open_world)
+
+
+def _path(provider: Provider, parts: SplitResult, model: str) -> tuple[str, str]:
+    """``(path before the endpoint, query)``. Azure's older addresses name the deployment and a version."""
+    path = parts.path.rstrip("/")
+    if not parts.query:
+        return path, ""
+    if "deployments" in provider.quirks and _VERSION.fullmatch(parts.query):
+        return f"{path}/deployments/{quote(model, safe='')}", parts.query
+    raise LeaseRefused("bad_base_url", f"{provider.label}'s base URL can't have a query")
 
 
 def _credentials(provider: Provider, sut_key: dict[str, Any], value: bytes) -> tuple[str, bytes]:
@@ -152,7 +174,7 @@ def _credentials(provider: Provider, sut_key: dict[str, Any], value: bytes) -> t
     if kind == "header":
         return "", (name or "x-api-key").encode() + b": " + value + b"\r\n"
     if kind == "query":
-        return f"?{name or 'key'}={quote(value, safe='')}", b""
+        return f"{name or 'key'}={quote(value, safe='')}", b""
     if kind == "basic":
         pair = value if b":" in value else (name.encode() + b":" + value)
         return "", b"authorization: Basic " + base64.b64encode(pair) + b"\r\n"

@@ -2,11 +2,13 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from runs import gateway_keys
 from runs.gateway.answers import RETRIED, Redactor, Refused
+from runs.gateway.apis.base import Api
 from runs.gateway.http.inbound import Inbound, Likeness
 from runs.gateway.http.outbound import Pool
 from runs.gateway.journal import SETTLED, Call
@@ -88,6 +90,7 @@ class RunBook:
     run: str
     model: str
     provider: Provider
+    apis: Mapping[bytes, Api]  # by the path that scorers post to
     base_url: str
     params: dict[str, Any]
     secret: str | None  # id

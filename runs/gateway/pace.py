@@ -1,4 +1,4 @@
-"""How many calls may be open at a provider with one key. Shared by all runs that use the key.
+"""How many calls may be open at a provider with one key and model. Shared by all runs that use them.
 
 The limit grows with success and shrinks with refusals, by as much as refusals are common (as DCTCP does): where every
 answer is 429 it halves each second, where one in twenty is, it hardly moves. It starts at 128 because the number of
@@ -6,25 +6,25 @@ calls at once is already the user's choice (``concurrency``): the limit only has
 high. Until the first refusal each success adds one, so 128 becomes 256 within one round trip; afterwards one per full
 window.
 
-Refusals in numbers are a wall: then a ``Retry-After`` closes the key for everybody, and so do several failures in a
-row. When the key opens again one call goes first, and its success lets two follow, then four, up to half of what it
-was. A lone refusal delays only its own call.
+Refusals in numbers are a wall: then a ``Retry-After`` closes the key for everybody, and so do several bad answers in a
+row (``breaker.py``). When the key opens again one call goes first, and its success lets two follow, then four, up to
+half of what it was. A lone refusal delays only its own call.
 """
 
 import asyncio
 import random
 from collections import deque
 
+from runs.gateway.breaker import Breaker, ProviderDown
+
 START = 128.0
 MOST = 2048.0
 SHRINK_SECONDS = 1.0  # one burst of refusals is one sign, not many
 WALL = 0.25  # share of refusals from which a Retry-After is taken to mean everybody
-BREAK_AFTER = 6  # bad answers in a row that close the key for a while
-BREAK_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 
 
 class Pace:
-    """Slots of one provider key. ``enter`` and ``leave`` come in pairs."""
+    """Slots of one provider key and model. ``enter`` and ``leave`` come in pairs."""
 
     def __init__(self) -> None:
         self.limit = START
@@ -35,8 +35,7 @@ class Pace:
         self.refusals = 0.0  # the share of refusals lately, 0..1
         self.ceiling = MOST  # below it the limit grows quickly
         self.probing = False
-        self.bad_in_a_row = 0
-        self.breaks = 0
+        self.breaker = Breaker()
         self._resume: asyncio.TimerHandle | None = None
         self.random = random.Random()  # noqa: S311 (jitter)
 
@@ -46,7 +45,9 @@ class Pace:
         return self.open < int(self.limit)
 
     async def enter(self) -> None:
-        """Waits for a slot, in order of asking."""
+        """Waits for a slot, in order of asking. ProviderDown where it is no use."""
+        if self._resume is not None:
+            self._raise_if_down()
         if not self.waiters and self.free():
             self.open += 1
             return
@@ -55,7 +56,7 @@ class Pace:
         try:
             await waiter
         except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
                 self.open -= 1
                 self._let_in()
             raise
@@ -78,22 +79,38 @@ class Pace:
 
     def _good(self) -> None:
         self.probing = False
-        self.bad_in_a_row = self.breaks = 0
+        self.breaker.good()
         if self.refusals:
             self.refusals -= self.refusals * self._weight()
         if self.limit < MOST:
             self.limit += 1.0 if self.limit < self.ceiling else 1.0 / self.limit
 
     def _bad(self, refused: bool, retry_after: float | None) -> None:
-        self.bad_in_a_row += 1
+        now = asyncio.get_running_loop().time()
         if refused:
             self.refusals += (1 - self.refusals) * self._weight()
             self._shrink()
             if retry_after and (self.probing or self.refusals >= WALL):
                 self.pause(retry_after)
-        if self._resume is None and (self.probing or self.bad_in_a_row >= BREAK_AFTER):
-            self.pause(BREAK_SECONDS[min(self.breaks, len(BREAK_SECONDS) - 1)])
-            self.breaks += 1
+        if self._resume is not None:
+            return  # it is open already: what was under way says nothing new
+        seconds = self.breaker.bad(now, fault=not refused, probe=self.probing)
+        if seconds is not None:
+            self.pause(seconds)
+            self._give_up_if_down(now)
+
+    def _raise_if_down(self) -> None:
+        seconds = self.breaker.down(asyncio.get_running_loop().time())
+        if seconds:
+            raise ProviderDown(seconds)
+
+    def _give_up_if_down(self, now: float) -> None:
+        """The provider has been away for too long: who waits need not wait any longer."""
+        seconds = self.breaker.down(now)
+        while seconds and self.waiters:
+            waiter = self.waiters.popleft()
+            if not waiter.done():
+                waiter.set_exception(ProviderDown(seconds))
 
     def _weight(self) -> float:
         """Of one answer in the share: the fewer calls are open, the sooner a refusal counts as a wall."""
@@ -125,6 +142,13 @@ class Pace:
         if self._resume is None:
             return 0.0
         return max(0.0, self.paused_until - asyncio.get_running_loop().time())
+
+    def held(self) -> tuple[float, float, int] | None:
+        """Where nobody may enter, or one call is being tried: seconds until then, of faults so far, and who waits."""
+        if self._resume is None and not self.probing:
+            return None
+        now = asyncio.get_running_loop().time()
+        return self.paused_for(), self.breaker.faulty_for(now), len(self.waiters)
 
     def _wake(self) -> None:
         self._resume = None

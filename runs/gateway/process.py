@@ -15,13 +15,14 @@ import psycopg
 from django.conf import settings
 
 from runs.gateway.answers import Refused
+from runs.gateway.apis.base import Api
+from runs.gateway.apis.table import refuse_path
 from runs.gateway.books import Books, LeaseRefused
 from runs.gateway.calls.direct import Direct
 from runs.gateway.control import Control, ControlServer
 from runs.gateway.http.inbound import Inbound, Request
 from runs.gateway.journal import Call, Journal
 from runs.gateway.leases import Attempt, Lease, RunBook, facts
-from runs.gateway.rules import refuse_path
 from runs.gateway.store import LIVE, Store
 
 import orjson  # isort: skip
@@ -124,22 +125,23 @@ class Gateway:
     # -- requests --------------------------------------------------------------------------------------------------
     def serve(self, lease: Lease, conn: Inbound, request: Request) -> None:
         try:
-            if request.path == b"/v1/chat/completions" and request.method == b"POST":
-                self._chat(lease, conn, request)
+            api = lease.book.apis.get(request.path)
+            if api is not None and request.method == b"POST":
+                self._ask(lease, conn, request, api)
                 return
             lease.attempt(request.key)
             if request.path != b"/v1/models" or request.method != b"GET":
-                raise refuse_path(request.method, request.path)
+                raise refuse_path(request.method, request.path, lease.book.provider)
         except Refused as no:
             conn.respond(no.status, no.body(), keep=request.keep)
             return
         model = {"id": lease.book.model, "object": "model", "created": 0, "owned_by": lease.book.provider.name}
         conn.respond(200, orjson.dumps({"object": "list", "data": [model]}), keep=request.keep)
 
-    def _chat(self, lease: Lease, conn: Inbound, request: Request) -> None:
+    def _ask(self, lease: Lease, conn: Inbound, request: Request, api: Api) -> None:
         if lease.open_calls >= lease.book.at_once:
             raise Refused(429, "too_many_calls", f"a scorer may have {lease.book.at_once} calls open at once")
-        Direct(self, lease, conn, request).start()
+        Direct(self, lease, conn, request, api).start()
 
     def new_cell(self, book: RunBook, attempt: Attempt) -> bool:
         """True the first time that a cell is seen which can't have any earlier calls: nothing need be asked for it."""
@@ -215,6 +217,17 @@ class Gateway:
             "waited_ms": [attempt.waits.ms() if attempt else 0 for attempt in found],
             "open_calls": [len(attempt.open) if attempt else 0 for attempt in found],
         }
+
+    def held(self, name: str) -> str | None:
+        """What a lease's calls wait for, in words, while the provider answers their model with faults; else None."""
+        lease = self.leases.get(name)
+        found = lease.book.pace.held() if lease else None
+        if lease is None or found is None or not found[1]:
+            return None
+        pause, faults, waiting = found
+        said = f"{lease.book.provider.name} ({lease.book.model}) has answered with faults for {faults:.0f} s"
+        then = f"next try in {max(1, round(pause))} s" if pause else "it is being tried again"
+        return f"{said}, {then}" + (f", {waiting} calls wait" if waiting > 1 else "")
 
     # -- clock -----------------------------------------------------------------------------------------------------
     async def tick_forever(self) -> None:

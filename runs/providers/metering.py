@@ -22,20 +22,33 @@ class Usage(NamedTuple):
     estimated: bool
 
 
-def usage_of(answer: dict[str, Any], provider: Provider, sent: int, received: int) -> Usage:
-    """From ``answer["usage"]``; without one, an estimate from the bytes of text ``sent`` and ``received``."""
-    told = answer.get("usage")
+class Names(NamedTuple):
+    """What an endpoint calls the tokens in its usage. ``tokens_out`` "" = it has none."""
+
+    tokens_in: str
+    tokens_out: str
+    in_details: str
+    out_details: str
+
+
+CHAT = Names("prompt_tokens", "completion_tokens", "prompt_tokens_details", "completion_tokens_details")
+EMBEDDINGS = Names("prompt_tokens", "", "", "")
+RESPONSES = Names("input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details")
+
+
+def usage_of(told: Any, provider: Provider, sent: int, received: int, names: Names = CHAT) -> Usage:
+    """From an answer's usage, as it came; without one, an estimate from the bytes of text ``sent`` and ``received``."""
     if not isinstance(told, dict):
-        return estimate(sent, received)
-    tokens_in = _count(told.get("prompt_tokens"))
-    tokens_out = _count(told.get("completion_tokens"))
+        return estimate(sent, received, names)
+    tokens_in = _count(told.get(names.tokens_in))
+    tokens_out = _count(told.get(names.tokens_out)) if names.tokens_out else 0
     if not tokens_in and not tokens_out:
-        return estimate(sent, received)
+        return estimate(sent, received, names)
     cached = min(
         tokens_in,
-        _detail(told, "prompt_tokens_details", "cached_tokens") or _count(told.get("prompt_cache_hit_tokens")),
+        _detail(told, names.in_details, "cached_tokens") or _count(told.get("prompt_cache_hit_tokens")),
     )
-    reasoning = _detail(told, "completion_tokens_details", "reasoning_tokens")
+    reasoning = _detail(told, names.out_details, "reasoning_tokens")
     total = _count(told.get("total_tokens"))
     if reasoning and total == tokens_in + tokens_out + reasoning:
         tokens_out = min(
@@ -44,9 +57,10 @@ def usage_of(answer: dict[str, Any], provider: Provider, sent: int, received: in
     return Usage(tokens_in, tokens_out, cached, reasoning, _reported(told, provider), False)
 
 
-def estimate(sent: int, received: int) -> Usage:
+def estimate(sent: int, received: int, names: Names = CHAT) -> Usage:
     """Four bytes a token, never nothing: by accident no call is free."""
-    return Usage(max(1, sent // 4), max(1, -(-received // 4)), 0, 0, None, True)
+    tokens_out = max(1, -(-received // 4)) if names.tokens_out else 0
+    return Usage(max(1, sent // 4), tokens_out, 0, 0, None, True)
 
 
 def cost_of(usage: Usage, provider: Provider, asked: str, served: str | None) -> tuple[int | None, str | None]:

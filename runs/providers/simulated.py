@@ -12,7 +12,7 @@ import orjson
 SERVED = "simulated"
 
 
-def answer(body: dict[str, Any]) -> dict[str, Any]:
+def chat(body: dict[str, Any]) -> dict[str, Any]:
     """An OpenAI chat completion for an OpenAI chat request."""
     seed = hashlib.sha256(orjson.dumps(body.get("messages"), option=orjson.OPT_SORT_KEYS)).hexdigest()
     message: dict[str, Any] = {"role": "assistant", "content": None}
@@ -32,27 +32,11 @@ def answer(body: dict[str, Any]) -> dict[str, Any]:
         "choices": [
             {"index": index, "message": message, "finish_reason": reason, "logprobs": None} for index in range(count)
         ],
-        "usage": _usage(len(orjson.dumps(body.get("messages"))), len(said) * count),
+        "usage": usage(len(orjson.dumps(body.get("messages"))), len(said) * count),
     }
 
 
-def chunks(body: dict[str, Any]) -> list[bytes]:
-    """The same answer as server-sent events, usage and ``[DONE]`` included."""
-    whole = answer(body)
-    head = {"id": whole["id"], "object": "chat.completion.chunk", "created": 0, "model": SERVED}
-    out = []
-    for choice in whole["choices"]:
-        message = dict(choice["message"])
-        for number, call in enumerate(message.get("tool_calls") or []):
-            call["index"] = number
-        base = {"index": choice["index"], "logprobs": None}
-        out.append({**head, "choices": [{**base, "delta": message, "finish_reason": None}]})
-        out.append({**head, "choices": [{**base, "delta": {}, "finish_reason": choice["finish_reason"]}]})
-    out.append({**head, "choices": [], "usage": whole["usage"]})
-    return [b"data: " + orjson.dumps(item) + b"\n\n" for item in out] + [b"data: [DONE]\n\n"]
-
-
-def _usage(sent: int, received: int) -> dict[str, int]:
+def usage(sent: int, received: int) -> dict[str, int]:
     tokens_in, tokens_out = max(1, sent // 4), max(1, received // 4)
     return {"prompt_tokens": tokens_in, "completion_tokens": tokens_out, "total_tokens": tokens_in + tokens_out}
 

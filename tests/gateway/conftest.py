@@ -26,6 +26,8 @@ from accounts.models import User
 from runs.gateway_client import GatewayClient
 from runs.gateway_keys import mint
 from runs.models import ModelCall, Run
+from secrets_vault import sealing
+from secrets_vault.models import Secret, SecretVersion
 from tests.twins.openai_twin import OpenAITwin
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -222,3 +224,62 @@ async def arrived(provider: OpenAITwin, count: int = 1) -> None:
     async with asyncio.timeout(10):
         while len(provider.requests) < count:
             await asyncio.sleep(0.01)
+
+
+# --- runs with a key ------------------------------------------------------------------------------------------------
+VALUE = "sk-live-Zq9/8+w7x6v5u4t3s2r1"
+
+
+async def secret_key(owner: User, value: str = VALUE) -> dict[str, Any]:
+    """A stored secret and the run's reference to it."""
+    sealing.ensure_keys(Path(settings.KEYS_DIR))
+    secret = await Secret.objects.acreate(id=f"sec_{uuid.uuid4().hex[:26]}", owner=owner, name="openai", preview="••••")
+    sealed = sealing.seal(value.encode(), sealing.aad_for(owner.pk, secret.id, 1))
+    await SecretVersion.objects.acreate(secret=secret, version=1, sealed=sealed.data, key_id=sealed.key_id)
+    return {
+        "kind": "secret", "secret": secret.id, "version": 1, "inject_kind": "bearer", "inject_target": "",
+        "host": "api.openai.com",
+    }  # fmt: skip
+
+
+@pytest.fixture
+async def keyed_provider(shared_gateway: GatewayProcess) -> AsyncIterator[OpenAITwin]:
+    """The twin in OpenAI's place, where the operator's base URL points."""
+    found = OpenAITwin()
+    await found.start(port=shared_gateway.keyed_port)
+    yield found
+    await found.stop()
+
+
+@pytest.fixture
+async def keyed(
+    shared_gateway: GatewayProcess, keyed_provider: OpenAITwin, provider: OpenAITwin, make_run: Any
+) -> AsyncIterator[Bench]:
+    owner = await User.objects.acreate(email=f"{uuid.uuid4().hex}@example.org")
+    run = await make_run(keyed_provider.url, "openai", owner=owner, sut_key=await secret_key(owner))
+    found = await connect(shared_gateway, run)
+    await found.open()
+    yield found
+    await found.client.close()
+
+
+@pytest.fixture
+async def keyed_runs(
+    shared_gateway: GatewayProcess, keyed_provider: OpenAITwin, make_run: Callable[..., Any]
+) -> AsyncIterator[Callable[..., Any]]:
+    """``await keyed_runs("model-a", "model-b")``: leases of runs of one account with one key, a run for each model."""
+    owner = await User.objects.acreate(email=f"{uuid.uuid4().hex}@example.org")
+    key = await secret_key(owner)
+    benches: list[Bench] = []
+
+    async def make(*models: str) -> list[Bench]:
+        for model in models:
+            run = await make_run(keyed_provider.url, "openai", owner=owner, sut_key=key)
+            run.sut["model"] = model
+            await run.asave(update_fields=["sut"])
+            benches.append(await (await connect(shared_gateway, run)).open())
+        return benches
+
+    yield make
+    for bench in benches:
+        await bench.client.close()

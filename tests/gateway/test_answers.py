@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from runs.call_bodies import pack, unpack
-from runs.gateway.answers import normalised, retry_after
+from runs.gateway.answers import retry_after
+from runs.gateway.apis.chat import Chat
 from tests.gateway.conftest import Bench, GatewayProcess, arrived, connect
 from tests.twins.openai_twin import Fault, OpenAITwin
 
@@ -192,4 +193,4 @@ def test_it_packs_bodies_and_back(body: bytes) -> None:
 
 def test_it_leaves_a_plain_answer_as_it_was() -> None:
     raw = json.dumps({"choices": CHOICES}, indent=3).encode()
-    assert normalised(raw)[0] is raw
+    assert Chat().read(raw)[0] is raw

@@ -153,15 +153,17 @@ async def test_h15_it_refuses_what_is_not_the_runs_business(
         ("/v1/files", 403, "parameter_not_allowed"),
         ("/v1/fine_tuning/jobs", 403, "parameter_not_allowed"),
         ("/v1/assistants", 403, "parameter_not_allowed"),
-        ("/v1/responses", 403, "parameter_not_allowed"),
-        ("/v1/embeddings", 403, "parameter_not_allowed"),
+        ("/v1/responses", 404, "not_found"),  # the local model's server has none
+        ("/v1/responses/resp_1", 403, "parameter_not_allowed"),
+        ("/v1/batches", 403, "parameter_not_allowed"),
+        ("/v1/images/generations", 403, "parameter_not_allowed"),
         ("/v1/chat/completions/../files", 404, "not_found"),
         ("/chat/completions", 404, "not_found"),
         ("/", 404, "not_found"),
         ("/v1/models", 405, "method_not_allowed"),
     ],
 )
-async def test_h15_it_serves_two_paths(path: str, status: int, code: str, bench: Bench) -> None:
+async def test_h15_it_serves_model_calls_only(path: str, status: int, code: str, bench: Bench) -> None:
     body = {"model": MODEL, "messages": []}
     assert _code(await bench.post(path, body, key=bench.key())) == (status, code)
 

@@ -5,13 +5,10 @@ import base64
 import json
 import socket
 import uuid
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 
 from accounts.models import User
 from runs.call_bodies import unpack
@@ -22,43 +19,8 @@ from runs.gateway_client import LeaseRefused
 from runs.providers import get
 from secrets_vault import sealing
 from secrets_vault.models import Secret, SecretVersion
-from tests.gateway.conftest import Bench, GatewayProcess, arrived, connect
+from tests.gateway.conftest import VALUE, Bench, GatewayProcess, arrived, connect, secret_key
 from tests.twins.openai_twin import Fault, OpenAITwin
-
-VALUE = "sk-live-Zq9/8+w7x6v5u4t3s2r1"
-
-
-async def _secret(owner: User, value: str = VALUE) -> dict[str, Any]:
-    """A stored secret and the run's reference to it."""
-    sealing.ensure_keys(Path(settings.KEYS_DIR))
-    secret = await Secret.objects.acreate(id=f"sec_{uuid.uuid4().hex[:26]}", owner=owner, name="openai", preview="••••")
-    sealed = sealing.seal(value.encode(), sealing.aad_for(owner.pk, secret.id, 1))
-    await SecretVersion.objects.acreate(secret=secret, version=1, sealed=sealed.data, key_id=sealed.key_id)
-    return {
-        "kind": "secret", "secret": secret.id, "version": 1, "inject_kind": "bearer", "inject_target": "",
-        "host": "api.openai.com",
-    }  # fmt: skip
-
-
-@pytest.fixture
-async def keyed_provider(shared_gateway: GatewayProcess) -> AsyncIterator[OpenAITwin]:
-    """The twin in OpenAI's place, where the operator's base URL points."""
-    found = OpenAITwin()
-    await found.start(port=shared_gateway.keyed_port)
-    yield found
-    await found.stop()
-
-
-@pytest.fixture
-async def keyed(
-    shared_gateway: GatewayProcess, keyed_provider: OpenAITwin, provider: OpenAITwin, make_run: Any
-) -> AsyncIterator[Bench]:
-    owner = await User.objects.acreate(email=f"{uuid.uuid4().hex}@example.org")
-    run = await make_run(keyed_provider.url, "openai", owner=owner, sut_key=await _secret(owner))
-    found = await connect(shared_gateway, run)
-    await found.open()
-    yield found
-    await found.client.close()
 
 
 async def test_it_sends_the_key_that_the_scorer_never_sees(keyed: Bench, keyed_provider: OpenAITwin) -> None:
@@ -140,13 +102,13 @@ async def test_it_refuses_a_secret_that_is_not_the_runs(
 ) -> None:
     stranger = await User.objects.acreate(email=f"{uuid.uuid4().hex}@example.org")
     foreign = await connect(
-        shared_gateway, await make_run(keyed_provider.url, "openai", sut_key=await _secret(stranger))
+        shared_gateway, await make_run(keyed_provider.url, "openai", sut_key=await secret_key(stranger))
     )
     with pytest.raises(LeaseRefused) as no:
         await foreign.open()
     assert no.value.code == "secret_revoked"
     owner = await User.objects.acreate(email=f"{uuid.uuid4().hex}@example.org")
-    key = await _secret(owner)
+    key = await secret_key(owner)
     await SecretVersion.objects.filter(secret=key["secret"]).aupdate(sealed=b"\x01" + bytes(80))
     run = await make_run(keyed_provider.url, "openai", owner=owner, sut_key=key)
     foreign.run = run
@@ -189,15 +151,15 @@ def test_it_sends_a_key_to_its_own_host_only(base: str, code: str) -> None:
 def test_it_puts_the_key_where_its_rule_says(kind: str, name: str, line: bytes) -> None:
     key = {**KEY, "inject_kind": kind, "inject_target": name}
     found = target(get("openai"), "https://api.openai.com/v1", key, b"sk-1")
-    assert line in found.head
+    assert line in found.heads["chat"]
     assert b"sk-1" not in repr(found).encode()
-    assert found.head.startswith(b"POST /v1/chat/completions")
+    assert found.heads["chat"].startswith(b"POST /v1/chat/completions")
 
 
 def test_it_speaks_azures_header() -> None:
     key = {**KEY, "host": "me.openai.azure.com"}
     found = target(get("azure"), "https://me.openai.azure.com/openai/v1", key, b"k-1")
-    assert b"api-key: k-1\r\n" in found.head
+    assert b"api-key: k-1\r\n" in found.heads["chat"]
 
 
 @pytest.mark.parametrize("value", [b"sk-1\r\nx-evil: 1", b"sk 1", b"sk-\xc3\xa9"])

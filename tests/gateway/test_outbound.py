@@ -92,7 +92,7 @@ async def test_h13_it_refuses_old_tls(tmp_path: Path) -> None:
 async def _ask(provider: OpenAITwin, tls: ssl.SSLContext | None = None, **fields: Any) -> bytes:
     pool = _pool(provider, tls, **fields)
     try:
-        exchange, _ = await pool.start(b'{"messages": []}')
+        exchange, _ = await pool.start("chat", b'{"messages": []}')
         return await exchange.body()
     finally:
         pool.close()
@@ -100,7 +100,7 @@ async def _ask(provider: OpenAITwin, tls: ssl.SSLContext | None = None, **fields
 
 def _pool(provider: OpenAITwin, tls: ssl.SSLContext | None = None, **fields: Any) -> Pool:
     head = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n"
-    return Pool(Target("https" if provider.tls else "http", "127.0.0.1", provider.port, head, **fields), tls)
+    return Pool(Target("https" if provider.tls else "http", "127.0.0.1", provider.port, {"chat": head}, **fields), tls)
 
 
 async def test_it_dials_only_public_addresses_for_a_users_own_url(provider: OpenAITwin) -> None:
@@ -111,25 +111,25 @@ async def test_it_dials_only_public_addresses_for_a_users_own_url(provider: Open
 
 
 async def test_it_says_when_nobody_answers() -> None:
-    pool = Pool(Target("http", "127.0.0.1", 1, b""), None)
+    pool = Pool(Target("http", "127.0.0.1", 1, {}), None)
     with pytest.raises(UpstreamError) as bad:
-        await pool.start(b"")
+        await pool.start("chat", b"")
     assert bad.value.kind == "connect"
 
 
 async def test_it_knows_a_connection_that_died_while_idle(provider: OpenAITwin) -> None:
     pool = _pool(provider)
-    exchange, first = await pool.start(b'{"messages": []}')
+    exchange, first = await pool.start("chat", b'{"messages": []}')
     await exchange.body()
     assert pool.idle == [first]
     provider.script(Fault(hang_up=True))
-    exchange, again = await pool.start(b'{"messages": []}')
+    exchange, again = await pool.start("chat", b'{"messages": []}')
     assert again is first
     with pytest.raises(UpstreamError) as bad:
         await exchange.body()
     assert (bad.value.kind, bad.value.reused, bad.value.begun) == ("cut", True, False)
     assert pool.idle == []
-    exchange, fresh = await pool.start(b'{"messages": []}')
+    exchange, fresh = await pool.start("chat", b'{"messages": []}')
     await exchange.body()
     assert fresh is not first
     pool.close()
@@ -137,7 +137,7 @@ async def test_it_knows_a_connection_that_died_while_idle(provider: OpenAITwin) 
 
 async def test_it_drops_connections_that_idle_for_long(provider: OpenAITwin) -> None:
     pool = _pool(provider)
-    exchange, conn = await pool.start(b'{"messages": []}')
+    exchange, conn = await pool.start("chat", b'{"messages": []}')
     await exchange.body()
     now = asyncio.get_running_loop().time()
     pool.tick(now + 10)
@@ -150,8 +150,8 @@ async def test_it_drops_a_provider_that_speaks_unasked(provider: OpenAITwin) -> 
     pool = _pool(provider)
     ok = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
     provider.script(Fault(raw=ok + b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n" + b"poisoned!"))
-    exchange, _ = await pool.start(b'{"messages": []}')
+    exchange, _ = await pool.start("chat", b'{"messages": []}')
     assert await exchange.body() == b"{}"
-    exchange, _ = await pool.start(b'{"messages": []}')
+    exchange, _ = await pool.start("chat", b'{"messages": []}')
     assert b"four" in await exchange.body()
     pool.close()

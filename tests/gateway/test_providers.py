@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs import providers
-from runs.gateway.rules import prepare
+from runs.gateway.apis.chat import Chat
 from runs.providers import metering, prices, simulated
 from tests.gateway.conftest import GatewayProcess, connect
 
@@ -67,7 +67,7 @@ def test_it_knows_a_dated_snapshot_from_another_model(provider: str, asked: str,
 def _cost(
     usage: dict[str, Any] | None, provider: Any = OPENAI, model: str = "gpt-4o", served: str | None = None
 ) -> Any:
-    found = metering.usage_of({"usage": usage}, provider, 400, 80)
+    found = metering.usage_of(usage, provider, 400, 80)
     return metering.cost_of(found, provider, model, served)
 
 
@@ -93,17 +93,15 @@ def test_it_believes_a_reported_cost_only_where_providers_report() -> None:
 
 def test_it_asks_openrouter_for_the_cost_and_openai_for_what_it_calls_tokens() -> None:
     raw = json.dumps({"messages": [], "max_tokens": 5}).encode()
-    assert prepare(raw, "m", OPENROUTER, {}).body["usage"] == {"include": True}
-    assert prepare(raw, "m", OPENAI, {}).body == {"messages": [], "model": "m", "max_completion_tokens": 5}
+    assert Chat().prepare(raw, "m", OPENROUTER, {}).body["usage"] == {"include": True}
+    assert Chat().prepare(raw, "m", OPENAI, {}).body == {"messages": [], "model": "m", "max_completion_tokens": 5}
     streamed = json.dumps({"messages": [], "stream": True}).encode()
-    assert "stream_options" not in prepare(streamed, "m", providers.get("mistral"), {}).body
+    assert "stream_options" not in Chat().prepare(streamed, "m", providers.get("mistral"), {}).body
 
 
 def test_thinking_that_is_counted_beside_the_answer_is_paid_too() -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 115}
-    found = metering.usage_of(
-        {"usage": {**usage, "completion_tokens_details": {"reasoning_tokens": 100}}}, OPENAI, 1, 1
-    )
+    found = metering.usage_of({**usage, "completion_tokens_details": {"reasoning_tokens": 100}}, OPENAI, 1, 1)
     assert (found.tokens_out, found.reasoning) == (105, 100)
 
 
@@ -118,7 +116,7 @@ _NAMES = ("prompt_tokens", "completion_tokens", "total_tokens", "cost", "prompt_
 @given(usage=st.dictionaries(st.sampled_from(_NAMES), _ODD) | _ODD)
 def test_it_makes_something_of_any_usage(usage: Any) -> None:
     for provider in (OPENAI, OPENROUTER):
-        found = metering.usage_of({"usage": usage}, provider, 400, 80)
+        found = metering.usage_of(usage, provider, 400, 80)
         cost, _ = metering.cost_of(found, provider, "gpt-4o", None)
         assert 0 <= found.tokens_in < 1 << 31
         assert 0 <= found.tokens_out < 1 << 31
@@ -146,8 +144,8 @@ TOOL = {
 
 def test_the_simulated_model_fills_a_functions_parameters() -> None:
     body = {"messages": [{"role": "user", "content": "Weather in Paris for 3 days?"}], "tools": [TOOL]}
-    answer = simulated.answer(body)
-    assert answer == simulated.answer(body)
+    answer = simulated.chat(body)
+    assert answer == simulated.chat(body)
     assert answer["model"] == "simulated"
     (call,) = answer["choices"][0]["message"]["tool_calls"]
     assert call["function"]["name"] == "weather"
@@ -158,15 +156,15 @@ def test_the_simulated_model_fills_a_functions_parameters() -> None:
 def test_the_simulated_model_fits_a_schema() -> None:
     schema = {"type": "object", "properties": {"a": {"const": 7}, "b": {"type": "boolean"}}, "required": ["a", "b"]}
     wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
-    answer = simulated.answer({"messages": [], "response_format": wanted})
+    answer = simulated.chat({"messages": [], "response_format": wanted})
     assert json.loads(answer["choices"][0]["message"]["content"]) == {"a": 7, "b": True}
 
 
 @given(schema=_ODD, content=_ODD)
 def test_the_simulated_model_survives_any_request(schema: Any, content: Any) -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
-    json.dumps(simulated.answer({"messages": [{"content": content}], "tools": [tool]}))
-    json.dumps(simulated.answer({"messages": content, "tools": schema, "response_format": schema}))
+    json.dumps(simulated.chat({"messages": [{"content": content}], "tools": [tool]}))
+    json.dumps(simulated.chat({"messages": content, "tools": schema, "response_format": schema}))
 
 
 async def test_the_simulated_model_answers_through_the_gateway(shared_gateway: GatewayProcess, make_run: Any) -> None:

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.twins import openai_shapes
+
 
 @dataclass
 class Fault:
@@ -30,6 +32,8 @@ class Fault:
     raw: bytes | None = None  # the whole answer, head included
     trickle: float = 0.0  # seconds between the answer's pieces
     until_close: bool = False  # no length: the answer ends with the connection
+    events: list[bytes] | None = None  # the stream's events as they are, instead of the made ones
+    calls: list[dict[str, Any]] = field(default_factory=list)  # tool calls, streamed in pieces
 
 
 @dataclass
@@ -148,7 +152,8 @@ class OpenAITwin:
     def _usage(self, seen: Seen, fault: Fault) -> Any:
         if fault.usage != "made":
             return fault.usage
-        sent = len(json.dumps(seen.body.get("messages")).split())
+        asked = seen.body.get("messages") or seen.body.get("prompt") or seen.body.get("input")
+        sent = len(json.dumps(asked).split())
         said = len((fault.text or self.text).split())
         return {"prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said}
 
@@ -168,6 +173,10 @@ class OpenAITwin:
         if body is None and fault.status != 200:
             error = {"message": f"the twin says {fault.status}", "type": "twin", "param": None, "code": "twin"}
             body = json.dumps({"error": error}).encode()
+        api = openai_shapes.endpoint(seen.path)
+        if body is None and api != "chat":
+            made = openai_shapes.whole(api, seen.body, fault.text or self.text, self._usage(seen, fault))
+            body = json.dumps({**made, **fault.extra}).encode()
         if body is None:
             message = {"role": "assistant", "content": fault.text or self.text, "refusal": None, **fault.message}
             count = int(seen.body.get("n") or 1)
@@ -196,23 +205,50 @@ class OpenAITwin:
             **fault.extra,
         }
 
-        def event(value: Any) -> bytes:
-            data = b"data: " + (value if isinstance(value, bytes) else json.dumps(value).encode()) + b"\n\n"
+        def framed(data: bytes) -> bytes:
             return data if fault.until_close else b"%x\r\n%s\r\n" % (len(data), data)
+
+        def event(value: Any, name: str = "") -> bytes:
+            head = f"event: {name}\n".encode() if name else b""
+            data = value if isinstance(value, bytes) else json.dumps(value).encode()
+            return framed(head + b"data: " + data + b"\n\n")
+
+        api, end = openai_shapes.endpoint(seen.path), [] if fault.until_close else [b"0\r\n\r\n"]
+        if fault.events is not None:
+            return [self._head(fault, "text/event-stream", None), *map(framed, fault.events), *end]
+        if api != "chat":
+            made = openai_shapes.events(api, seen.body, text, self._usage(seen, fault))
+            done = [event(b"[DONE]")] if api == "completions" else []
+            pieces = [event({**data, **fault.extra}, name) for name, data in made]
+            return [self._head(fault, "text/event-stream", None), *pieces, *done, *end]
 
         def choice(delta: dict[str, Any], reason: str | None = None) -> bytes:
             return event({**base, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
         pieces = [self._head(fault, "text/event-stream", None), choice({"role": "assistant", "content": ""})]
-        pieces += [choice({"content": text[i : i + 3]}) for i in range(0, len(text), 3)]
-        pieces.append(choice({}, "stop"))
+        if fault.calls:
+            pieces += [choice({"tool_calls": [piece]}) for piece in _pieces(fault.calls)]
+        else:
+            pieces += [choice({"content": text[i : i + 3]}) for i in range(0, len(text), 3)]
+        pieces.append(choice({}, "tool_calls" if fault.calls else "stop"))
         usage = self._usage(seen, fault)
         if usage is not None and (seen.body.get("stream_options") or {}).get("include_usage"):
             pieces.append(event({**base, "choices": [], "usage": usage}))
-        pieces.append(event(b"[DONE]"))
-        if not fault.until_close:
-            pieces.append(b"0\r\n\r\n")
-        return pieces
+        return [*pieces, event(b"[DONE]"), *end]
+
+
+def _pieces(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tool calls as a stream tells them: their heads first, then the arguments of all of them in turns."""
+    out = [
+        {"index": index, "id": call["id"], "type": "function", "function": {**call["function"], "arguments": ""}}
+        for index, call in enumerate(calls)
+    ]
+    for at in range(0, max(len(call["function"]["arguments"]) for call in calls), 4):
+        for index, call in enumerate(calls):
+            piece = call["function"]["arguments"][at : at + 4]
+            if piece:
+                out.append({"index": index, "function": {"arguments": piece}})
+    return out
 
 
 @contextlib.asynccontextmanager

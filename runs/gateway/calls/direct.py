@@ -64,7 +64,7 @@ class Direct(Tasked):
         call.tries += 1
         self.begun = time.monotonic()
         self.outbound = conn
-        conn.send(Exchange(pool.loop, self._heard), pool.target.request(self.asked.payload))
+        conn.send(Exchange(pool.loop, self._heard), pool.target.request(self.api.name, self.asked.payload))
 
     def _heard(self, exchange: Exchange) -> None:
         """The provider has answered, or can't be heard."""

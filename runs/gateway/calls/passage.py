@@ -5,15 +5,14 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from runs.gateway import rules
-from runs.gateway.answers import Failed, Refused, error_body, faulty, normalised, refusal
+from runs.gateway.answers import Failed, Refused, error_body, refusal
+from runs.gateway.apis.base import Api, Asked
+from runs.gateway.apis.events import Events
 from runs.gateway.calls.accounting import account
-from runs.gateway.calls.relay import Relay
 from runs.gateway.http.inbound import Inbound, Request
 from runs.gateway.http.outbound import Outbound
 from runs.gateway.journal import FAILED, SETTLED, UNKNOWN, Call
 from runs.gateway.leases import MOST_CALLS, Attempt, Lease, RunBook
-from runs.gateway.rules import Asked
 
 if TYPE_CHECKING:
     from runs.gateway.process import Gateway
@@ -25,20 +24,21 @@ class Passage:
     """One request of a client, until it is answered. Refused where it may not be asked."""
 
     __slots__ = (
-        "asked", "attempt", "begun", "body", "book", "call", "conn", "earlier", "entered", "gate", "keep", "lease",
-        "outbound", "relay", "rested", "task", "waited",
+        "api", "asked", "attempt", "begun", "body", "book", "call", "conn", "earlier", "entered", "events", "gate",
+        "keep", "lease", "outbound", "rested", "task", "waited",
     )  # fmt: skip
 
-    def __init__(self, gate: "Gateway", lease: Lease, conn: Inbound, request: Request) -> None:
+    def __init__(self, gate: "Gateway", lease: Lease, conn: Inbound, request: Request, api: Api) -> None:
+        self.api = api
         self.gate = gate
         self.lease = lease
         self.book: RunBook = lease.book
         self.conn = conn
         self.keep = request.keep
         self.attempt: Attempt = lease.attempt(request.key)
-        self.asked: Asked = rules.prepare(request.body, self.book.model, self.book.provider, self.book.params)
+        self.asked: Asked = api.prepare(request.body, self.book.model, self.book.provider, self.book.params)
         self.call: Call | None = None
-        self.relay: Relay | None = None
+        self.events: Events | None = None
         self.earlier: Call | None = None  # what the journal has for this very request
         self.outbound: Outbound | None = None
         self.task: asyncio.Task[None] | None = None
@@ -111,15 +111,15 @@ class Passage:
         if status != 200:
             raise refusal(status, headers, raw, self.book.provider.label)
         try:
-            body, answer = normalised(raw)
+            body, answer = self.api.read(raw)
         except ValueError:
             message = "the provider's answer is not JSON"
             raise Failed(502, error_body(502, "upstream_error", message), "provider_error", message) from None
-        bad = faulty(answer, headers, raw, self.book.provider.label)
+        bad = self.api.fault(answer, headers, self.book.provider.label)
         if bad is not None:
             raise bad
         call.response = raw
-        account(call, self.book, answer, len(self.asked.payload), len(body))
+        account(call, self.book, self.api.told(answer), self.api.names, len(self.asked.payload), len(body))
         return body
 
     # -- the end ---------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Passage:
         log.error("a call broke inside the gateway", exc_info=bad)
         self.attempt.trouble = "provider_error"
         self._end(FAILED, error_class="provider_error", message="the gateway failed")
-        if self.relay is not None and self.relay.begun:
+        if self.events is not None and self.events.begun:
             self.conn.break_off()
         else:
             self.conn.respond(500, error_body(500, "internal_error", "the gateway failed"), keep=False)
@@ -166,7 +166,7 @@ class Passage:
             self._end(UNKNOWN, error_class="missing_secret", message="the run's secret was deleted")
         else:
             self._end(UNKNOWN, error_class="timeout", message="the attempt ended before the answer came")
-        if self.relay is not None and self.relay.begun:
+        if self.events is not None and self.events.begun:
             self.conn.break_off()
         elif self.lease.ended == "secret_revoked":
             body = error_body(403, "secret_revoked", "the secret that this run uses was deleted")

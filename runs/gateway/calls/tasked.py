@@ -10,15 +10,14 @@ import orjson
 
 from kernel import env
 from kernel.faults import fault
-from runs.gateway.answers import Failed, Refused, error_body, normalised, unheard
-from runs.gateway.calls.relay import Relay
+from runs.gateway.answers import Failed, Refused, error_body, unheard
+from runs.gateway.breaker import RETRY_SECONDS, ProviderDown
 from runs.gateway.calls.streaming import Streaming, pieces
 from runs.gateway.http.outbound import UpstreamError
 from runs.gateway.journal import FAILED, SETTLED, Call
-from runs.providers import simulated
+from runs.providers import simulated_apis
 
 TRIES = int(env.number("BENCHWRIGHT_MODEL_TRIES", 6, least=1))
-RETRY_SECONDS = env.number("BENCHWRIGHT_MODEL_RETRY_SECONDS", 600, least=0)
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
 NO_RETRY = b"x-should-retry: false\r\n"  # we have retried already; the client need not
@@ -44,7 +43,7 @@ class Tasked(Streaming):
         except Refused as no:
             self.conn.respond(no.status, no.body(), keep=self.keep)
         except Failed as end:
-            if self.relay is not None and self.relay.begun:
+            if self.events is not None and self.events.begun:
                 self.conn.break_off()
             else:
                 self.conn.respond(end.status, end.body, keep=self.keep, extra=NO_RETRY)
@@ -82,13 +81,14 @@ class Tasked(Streaming):
             raise Failed(502, error_body(502, kind, message), kind, message)
         self.attempt.cost_reused += call.cost or 0
         if call.streamed:
-            Relay(self.conn, self.book.redactor, self.asked.show_usage).replay(call.response, self.keep)
+            self.api.events(self.conn, self.book.redactor, self.asked).replay(call.response, self.keep)
             return
-        body, _ = normalised(call.response)
+        body, _ = self.api.read(call.response)
         self.conn.respond(200, body, keep=self.keep)
 
     # -- tries -----------------------------------------------------------------------------------------------------
     async def _until_answered(self, call: Call, bad: Failed | None) -> None:
+        """Tries until it is answered, or there is no use in another try. Failed."""
         while True:
             if bad is not None and (
                 not bad.retry or call.tries >= TRIES or self.lease.ended or not await self._back_off(call, bad)
@@ -97,7 +97,6 @@ class Tasked(Streaming):
                 call.response = call.response or bad.body
                 self._end(FAILED, error_class=bad.error_class, message=bad.message)
                 raise bad
-            call.tries += 1
             try:
                 await self._try(call)
                 return
@@ -144,6 +143,7 @@ class Tasked(Streaming):
             if self.lease.ended:
                 message = "the run's lease is over"
                 raise Failed(401, error_body(401, "key_expired", message), "timeout", message)
+            call.tries += 1
             if not call.status:
                 fault("M1")
                 await self.gate.journal.sent(call)
@@ -155,11 +155,17 @@ class Tasked(Streaming):
         self._leave(ok=True)
 
     async def _enter(self) -> None:
+        """Takes a slot. Failed where the provider has been away for longer than a call may wait."""
         pace = self.book.pace
         if not pace.waiters and pace.free():
             pace.open += 1
         else:
-            await self._waiting(pace.enter())
+            try:
+                await self._waiting(pace.enter())
+            except ProviderDown as down:
+                message = f"{self.book.provider.label} has answered with faults for {down.seconds:.0f} s"
+                body = error_body(503, "upstream_error", message)
+                raise Failed(503, body, "provider_error", message) from None
         self.entered = True
 
     # -- the provider ----------------------------------------------------------------------------------------------
@@ -169,7 +175,7 @@ class Tasked(Streaming):
             if self.book.pool is None:
                 await self._simulate(call)
                 return
-            exchange, outbound = await self.book.pool.start(self.asked.payload)
+            exchange, outbound = await self.book.pool.start(self.api.name, self.asked.payload)
             try:
                 status = await exchange.head()
                 if status == 200 and self.asked.stream:
@@ -195,6 +201,6 @@ class Tasked(Streaming):
         if SIMULATED_LATENCY:
             await asyncio.sleep(SIMULATED_LATENCY)
         if self.asked.stream:
-            await self._stream(call, pieces(simulated.chunks(self.asked.body)))
+            await self._stream(call, pieces(simulated_apis.chunks(self.api.name, self.asked.body)))
         else:
-            self._answered(call, 200, {}, orjson.dumps(simulated.answer(self.asked.body)))
+            self._answered(call, 200, {}, orjson.dumps(simulated_apis.answer(self.api.name, self.asked.body)))

@@ -4,7 +4,7 @@ import asyncio
 import ipaddress
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -37,16 +37,16 @@ class UpstreamError(Exception):
 
 @dataclass(frozen=True)
 class Target:
-    """Where calls go. ``head`` is everything before the content length, credentials included: never log it."""
+    """Where calls go. ``heads``: by endpoint, all before the content length, credentials included: never log it."""
 
     scheme: str
     host: str
     port: int
-    head: bytes = field(repr=False)
+    heads: Mapping[str, bytes] = field(repr=False)
     open_world: bool = False  # a user's own address: only public ones may be dialled
 
-    def request(self, body: bytes) -> bytes:
-        return b"%scontent-length: %d\r\n\r\n%s" % (self.head, len(body), body)
+    def request(self, api: str, body: bytes) -> bytes:
+        return b"%scontent-length: %d\r\n\r\n%s" % (self.heads[api], len(body), body)
 
 
 class Exchange:
@@ -265,11 +265,11 @@ class Pool:
         self.idle: list[Outbound] = []
         self.open: set[Outbound] = set()
 
-    async def start(self, body: bytes) -> tuple[Exchange, Outbound]:
+    async def start(self, api: str, body: bytes) -> tuple[Exchange, Outbound]:
         """Sends a request. UpstreamError of kind connect where nobody answers."""
         conn = self.ready() or await self._dial()
         exchange = Exchange(self.loop)
-        conn.send(exchange, self.target.request(body))
+        conn.send(exchange, self.target.request(api, body))
         return exchange, conn
 
     def ready(self) -> Outbound | None:

@@ -373,14 +373,15 @@ class Engine:
             await asyncio.sleep(PROGRESS_SECONDS)
             if self._pieces:
                 now = asyncio.get_running_loop().time()
-                waiting = self._waits.sentence(now) or await self._slot_wait()
+                waiting = await self._line.held() or self._waits.sentence(now) or await self._slot_wait()
                 data = self._pulse.progress(len(self._solving.running), waiting)
                 self._writer.add(EventRow(next(iter(self._pieces)), "PhaseProgress", data))
 
     async def _slot_wait(self) -> str | None:
         running = [cell for cell in self._solving.running.values() if cell.started][:50]
         waited = await self._line.waited([(cell.ordinal, cell.attempt) for cell in running]) if running else []
-        return self._waits.queued(running, waited, self._context.run.sut.get("provider", "the provider"))
+        sut = self._context.run.sut
+        return self._waits.queued(running, waited, f"{sut.get('provider', 'the provider')} ({sut.get('model')})")
 
     async def _watch(self) -> None:
         """Deadlines. What an attempt waited for the provider is not its time."""

@@ -81,6 +81,14 @@ class Line:
         except GatewayLost:
             return [0.0 for _ in attempts]
 
+    async def held(self) -> str | None:
+        """In words, that all calls wait since the provider answers with faults; None while it does not."""
+        client = await self._connected()
+        try:
+            return await client.held(self._lease)
+        except GatewayLost:
+            return None
+
     async def _connected(self) -> GatewayClient:
         async with self._turn:
             if self._client is None:
