@@ -203,7 +203,8 @@ def functions_only(body: dict[str, Any]) -> None:
 def _check_model(asked: Any, model: str, provider: Provider) -> None:
     if asked in (None, "", model, f"{provider.name}/{model}"):
         return
-    raise Refused(403, "model_not_allowed", f"this run calls {model!r} only (BW_MODEL_MODEL)", "model")
+    told = f"the scorer asked for the model {str(asked)[:100]!r}, and this run may call {model!r} only: "
+    raise Refused(403, "model_not_allowed", told + 'send os.environ["BW_MODEL_MODEL"] as the model', "model")
 
 
 @lru_cache(256)
