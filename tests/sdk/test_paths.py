@@ -15,7 +15,6 @@ VALUES = {"tasks": [{"task_id": "a"}], "rules": [], "config": {}, "metadata": {}
 # Endpoints of parts that the server does not have yet. One that it has must leave this list.
 LATER = {
     *("POST /runs/{}/fork", "POST /runs/{}/approve", "GET /compare", "GET /runs/{}/narrate"),
-    *("GET /runs/{}/artifacts", "GET /runs/{}/artifacts/{}", "GET /runs/{}/artifacts/{}/content"),
     *("GET /runs/{}/report", "GET /runs/{}/blocked_hosts"),
     *("GET /registry/benchmarks/{}/range", "GET /registry/subsets/{}/leaderboard"),
     *("GET /registry/subsets/{}/runs", "GET /registry/impls/{}/runs", "POST /impls/from_run"),

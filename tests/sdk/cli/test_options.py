@@ -10,7 +10,7 @@ from benchwright.cli.launch import options as launch_options
 NOTHING: dict[str, Any] = {
     **dict.fromkeys(
         "request benchmark subset impl replay_from model driver harness harness_task compute trials concurrency limit "
-        "visibility".split()
+        "revision visibility".split()
     ),
     **dict.fromkeys("param limit_to hint secret metadata task_ids".split(), ()),
     "only_failed": False,
@@ -49,8 +49,8 @@ def test_a_pinned_launch() -> None:
 
 
 def test_a_replay_and_its_slices() -> None:
-    made = body(replay_from="r", only_errored=True, task_ids=("a,b", "c"))
-    assert made == {"replay": {"from_run": "r", "only_errored": True, "task_ids": ["a", "b", "c"]}}
+    made = body(replay_from="r", only_errored=True, task_ids=("a,b", "c"), revision=3)
+    assert made == {"replay": {"from_run": "r", "only_errored": True, "task_ids": ["a", "b", "c"], "revision": 3}}
     assert body(replay_from="r", only_failed=True) == {"replay": {"from_run": "r", "only_failed": True}}
 
 

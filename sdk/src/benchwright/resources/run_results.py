@@ -39,12 +39,16 @@ class RunResults(Resource):
         """One result in full: input, expected, output, explanation, metrics, calls."""
         return self._get(f"/runs/{segment(run_id)}/tasks/{segment(tsk_id)}")
 
-    def artifacts(self, run_id: str, type: str | None = None, include_versions: bool = False) -> Page:
-        return self._page(
-            f"/runs/{segment(run_id)}/artifacts", type=type, include_versions=True if include_versions else None
-        )
+    def artifacts(
+        self, run_id: str, type: str | None = None, include_versions: bool = False, task_id: str | None = None
+    ) -> Page:
+        """What the run left: ``type`` is code, recipe, log, raw_output, extracted or summary. Newest versions only,
+        unless ``include_versions``; ``task_id`` keeps what is about one task."""
+        versions = True if include_versions else None
+        return self._page(f"/runs/{segment(run_id)}/artifacts", type=type, task_id=task_id, include_versions=versions)
 
     def artifact(self, run_id: str, art_id: str) -> Object:
+        """Name, type, version, size and sha256 of one."""
         return self._get(f"/runs/{segment(run_id)}/artifacts/{segment(art_id)}")
 
     def artifact_content(self, run_id: str, art_id: str) -> bytes:

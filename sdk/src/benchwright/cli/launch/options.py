@@ -50,8 +50,9 @@ def _check_modes(options: Mapping[str, Any]) -> None:
         raise click.UsageError(f"A launch needs exactly one of a request, --benchmark and --replay-from; {got}.")
     if (options["subset"] or options["impl"]) and not options["benchmark"]:
         raise click.UsageError("--subset and --impl belong to --benchmark.")
-    if (options["only_failed"] or options["only_errored"] or options["task_ids"]) and not options["replay_from"]:
-        raise click.UsageError("--only-failed, --only-errored and --task-ids belong to --replay-from.")
+    of_replays = ("only_failed", "only_errored", "task_ids", "revision")
+    if any(options[name] for name in of_replays) and not options["replay_from"]:
+        raise click.UsageError("--only-failed, --only-errored, --task-ids and --revision belong to --replay-from.")
 
 
 def replay(options: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -62,6 +63,8 @@ def replay(options: Mapping[str, Any]) -> dict[str, Any] | None:
         made["only_failed"] = True
     if options["only_errored"]:
         made["only_errored"] = True
+    if options["revision"]:
+        made["revision"] = options["revision"]
     if options["task_ids"]:
         made["task_ids"] = [part for text in options["task_ids"] for part in text.split(",") if part]
     return made
