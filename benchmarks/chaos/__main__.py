@@ -27,7 +27,8 @@ from tests.operations.serving import Server, manage, serving, until
 
 LEASE_SECONDS = 4.0
 SCOPES = "runs:read,runs:write,artifacts:read,registry:read,registry:publish"
-SETTLE_SECONDS = 240.0  # after the last kill: what is under way, and the back-offs that kills have caused
+SETTLE_SECONDS = 240.0  # after the last kill, before we give up on a run
+LIVE_SECONDS = 60.0  # within which it should have ended
 
 
 def main() -> int:
@@ -75,6 +76,8 @@ def _storm(folder: Path, twin: Twin, options: argparse.Namespace) -> int:
         until(lambda: server.get("/readyz") == 200, 60, "every part answers again")
         figures = check(Cluster(folder / "postgres", env.socket_folder(folder) / "db").url, customer.runs, twin.asked)
         (folder / "serve.log").write_text("\n".join(server.lines))
+    if settled > LIVE_SECONDS:
+        figures.broken.append(f"the last run ended {settled:.0f} s after the last kill, not within {LIVE_SECONDS:g} s")
     left = server.leftovers() + [str(path) for path in (folder / "tmp").iterdir()]
     figures.broken += [f"left behind: {thing}" for thing in left]
     _report(options, killer, figures, settled)

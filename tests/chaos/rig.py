@@ -5,11 +5,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from runs import states
+from runs.compute.watching import tree
 from runs.models import ModelCall, Output, Run, RunEvent, Shard, TaskResult
 from tests.factories.processes import ROOT, GatewayProcess, Model, database_url
+from tests.operations.serving import Process, alive, began
 
 
 class Rig:
@@ -28,6 +31,7 @@ class Rig:
         self.once = folder / "killed"
         self.deaths: Counter[str] = Counter()
         self.workers: list[subprocess.Popen[bytes]] = []
+        self.born: set[Process] = set()  # all that ran in or below a worker
 
     def worker(self, **more: str) -> subprocess.Popen[bytes]:
         started = subprocess.Popen(
@@ -48,6 +52,7 @@ class Rig:
         until = time.monotonic() + seconds
         while self.status() not in states.TERMINAL:
             assert time.monotonic() < until, f"the run is still {self.status()} after {seconds} s"
+            self.look()
             for process in list(self.workers):
                 if process.poll() is not None:
                     self.workers.remove(process)
@@ -63,10 +68,34 @@ class Rig:
             time.sleep(0.05)
         return Run.objects.get(id=self.run.id)
 
+    def look(self) -> None:
+        """Remember every process below the workers."""
+        for worker in self.workers:
+            self.born |= {(pid, start) for pid in tree(worker.pid) if (start := began(pid))}
+
+    def until(self, reached: Callable[[], object], seconds: float = 30.0) -> None:
+        until = time.monotonic() + seconds
+        while not reached():
+            assert time.monotonic() < until, f"not within {seconds} s"
+            self.look()
+            time.sleep(0.02)
+
+    def count(self, kind: str) -> int:
+        """How many events of this type there are by now."""
+        return RunEvent.objects.filter(run=self.run, type=kind).count()
+
     def stop(self) -> None:
         for process in self.workers:
             process.kill()
             process.wait(10)
+
+    def left(self, seconds: float = 10.0) -> list[Process]:
+        """Stop the workers; processes below them, dead or alive, that are still there afterwards."""
+        self.stop()
+        until = time.monotonic() + seconds
+        while (left := [process for process in self.born if alive(process)]) and time.monotonic() < until:
+            time.sleep(0.05)
+        return left
 
 
 def check(run: Run, model: Model, *, calls_in_doubt: int = 0) -> None:
@@ -88,17 +117,3 @@ def check(run: Run, model: Model, *, calls_in_doubt: int = 0) -> None:
     assert Output.objects.filter(run=run, fault__isnull=True).count() >= run.passed + run.failed
     settled = ModelCall.objects.filter(run=run, status="settled").count()
     assert settled <= model.calls <= settled + calls_in_doubt, "no second call for a settled one"
-
-
-def processes_of(run: Run) -> list[str]:
-    """Command lines of processes that still name the run's sandbox."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
-            if str(run.id) in line and "tests.chaos.worker" not in line:
-                found.append(line)
-    return found

@@ -1,20 +1,29 @@
 """kill -9 at every named point: each cell once, no second call for a settled one, and a terminal state."""
 
-from collections.abc import Iterator
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from accounts.models import User
-from tests.chaos.rig import Rig, check, processes_of
+from benchmarks.chaos.world import STREAMED
+from runs.models import Shard
+from tests.chaos.rig import Rig, check
 from tests.factories import planned
-from tests.factories.processes import GatewayProcess, Model, launch
+from tests.factories.processes import ASK, ROOT, GatewayProcess, Model, launch
+from tests.twins.openai_twin import Fault
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 WORKER_POINTS = ("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "F1", "F2")
-GATEWAY_POINTS = ("M1", "M2", "M4", "M5")
+GATEWAY_POINTS = ("M1", "M2", "M3", "M4", "M5")
 SEEDS = (1, 2, 5)
+REPEATED = {"P5", "P6", *GATEWAY_POINTS}  # passed more than once in a run
+HALT = "import sys, django; django.setup(); from runs.halting import request_halt; request_halt(sys.argv[1], 'user')"
 
 
 def counts(points: tuple[str, ...]) -> list[object]:
@@ -23,31 +32,52 @@ def counts(points: tuple[str, ...]) -> list[object]:
         pytest.param(point, count, marks=[pytest.mark.chaos] if count > 1 else [], id=f"{point}-{count}")
         for point in points
         for count in SEEDS
-        if count == 1 or point in {"P5", "P6", "M1", "M2", "M4", "M5"}
+        if count == 1 or point in REPEATED
     ]
 
 
+def seeds(*values: int) -> list[object]:
+    return [pytest.param(value, marks=[pytest.mark.chaos] if at else []) for at, value in enumerate(values)]
+
+
 @pytest.fixture
-def rig(alice: User, gateway: GatewayProcess, model: Model, tmp_path: Path) -> Iterator[Rig]:
-    made = Rig(launch(alice, model, rows=planned.sums(12)), gateway, tmp_path)
-    yield made
-    made.stop()
+def rigged(alice: User, gateway: GatewayProcess, model: Model, tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+    made: list[Rig] = []
+
+    def make(cells: int = 12, code: str = ASK, **fields: object) -> Rig:
+        made.append(Rig(launch(alice, model, code, rows=planned.sums(cells), **fields), gateway, tmp_path))
+        return made[-1]
+
+    yield make
+    for rig in made:
+        rig.stop()
+
+
+@pytest.fixture
+def slow(model: Model) -> None:
+    """Answers take a while, so that calls are under way whenever something happens."""
+    model.rule = lambda question: Fault(text=str(int(question.split("+")[0]) + 1), delay=0.3)
 
 
 @pytest.mark.parametrize(("point", "count"), counts(WORKER_POINTS))
-def test_d01_d02_d03_a_worker_killed_here_costs_nothing(rig: Rig, model: Model, point: str, count: int) -> None:
+def test_d01_d02_d03_a_worker_killed_here_costs_nothing(
+    rigged: Callable[..., Rig], model: Model, point: str, count: int
+) -> None:
+    rig = rigged()
     armed = rig.armed(point, count)
     rig.worker(BENCHWRIGHT_FAULT=armed)
     run = rig.until_terminal(BENCHWRIGHT_FAULT=armed)
     assert rig.once.exists(), f"{point} was never reached"
     assert (run.status, run.passed) == ("ok", 12)
     check(run, model)
-    rig.stop()
-    assert processes_of(run) == []
+    assert rig.left() == []
 
 
 @pytest.mark.parametrize(("point", "count"), counts(GATEWAY_POINTS))
-def test_d02_a_gateway_killed_here_costs_nothing(rig: Rig, model: Model, point: str, count: int) -> None:
+def test_d02_a_gateway_killed_here_costs_nothing(
+    rigged: Callable[..., Rig], model: Model, point: str, count: int
+) -> None:
+    rig = rigged(code=STREAMED if point == "M3" else ASK)
     armed = rig.armed(point, count)
     rig.gateway.stop()
     rig.gateway.socket.unlink(missing_ok=True)
@@ -57,3 +87,42 @@ def test_d02_a_gateway_killed_here_costs_nothing(rig: Rig, model: Model, point: 
     assert rig.deaths["gateway"] == 1
     assert (run.status, run.passed) == ("ok", 12)
     check(run, model, calls_in_doubt=12)
+    assert rig.left() == []
+
+
+@pytest.mark.parametrize("done", seeds(1, 4, 9))
+@pytest.mark.usefixtures("slow")
+def test_d06_a_worker_frozen_past_its_lease_writes_nothing_late(
+    rigged: Callable[..., Rig], model: Model, done: int
+) -> None:
+    """X4: another worker takes over what the frozen one had under way, and finds its calls in the journal."""
+    rig = rigged(16, concurrency=3)
+    frozen = rig.worker()
+    rig.until(lambda: rig.count("MaterializeTaskResult") >= done)
+    os.kill(frozen.pid, signal.SIGSTOP)
+    rig.worker()
+    rig.until(lambda: Shard.objects.filter(run=rig.run, attempt_no__gt=1).exists())
+    os.kill(frozen.pid, signal.SIGCONT)
+    run = rig.until_terminal()
+    assert (run.status, run.passed) == ("ok", 16)
+    check(run, model)
+    assert rig.left() == []
+
+
+@pytest.mark.parametrize("worker_dies_too", seeds(0, 1), ids=["H1", "H1+F1"])
+def test_d22_whoever_halts_a_run_may_die_of_it(rigged: Callable[..., Rig], model: Model, worker_dies_too: int) -> None:
+    """H1: the flag is set and nobody was told. F1: the one who ends the run dies before that is stored."""
+    model.rule = lambda question: None if int(question.split("+")[0]) < 2 else Fault(delay=60)
+    rig = rigged(20, concurrency=3)
+    more = {"BENCHWRIGHT_FAULT": rig.armed("F1")} if worker_dies_too else {}
+    rig.worker(**more)
+    rig.until(lambda: rig.count("MaterializeTaskResult") == 2)
+    command = [sys.executable, "-c", HALT, str(rig.run.id)]
+    asked = subprocess.run(command, env={**rig.environment, "BENCHWRIGHT_FAULT": "H1"}, cwd=ROOT)
+    assert asked.returncode == -signal.SIGKILL
+    run = rig.until_terminal(**more)
+    assert (run.status, run.halt_reason) == ("halted", "user")
+    assert (run.passed, run.skipped) == (2, 18)
+    assert rig.once.exists() is bool(worker_dies_too)
+    check(run, model, calls_in_doubt=18)
+    assert rig.left() == []

@@ -57,6 +57,11 @@ def alive(process: Process) -> bool:
     return found is not None and found[2] == process[1] and found[1] != "Z"
 
 
+def began(pid: int) -> str:
+    """Its start time; empty where it is gone."""
+    return (_stat(pid) or (0, "", ""))[2]
+
+
 def pids() -> list[int]:
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
