@@ -29,6 +29,7 @@ from runs.models import ModelCall, Run
 from secrets_vault import sealing
 from secrets_vault.models import Secret, SecretVersion
 from tests.twins.openai_twin import OpenAITwin
+from tests.twins.wires import WIRES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODEL = "twin-1"
@@ -48,6 +49,13 @@ class GatewayProcess:
         self.socket = str(folder / "gw.sock")
         self.journal = folder / "journal"
         self.keyed_port = free_port()
+        self.wires_port = free_port()  # where the twins of shipped providers are found, each below its name
+        self.urls = {
+            name: f"http://127.0.0.1:{self.wires_port}/{name}{wire.path}"
+            for name, wire in WIRES.items()
+            if name != "openai"
+        }
+        self.urls["openai"] = f"http://127.0.0.1:{self.keyed_port}/v1"
         self.env = env
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -61,7 +69,7 @@ class GatewayProcess:
             "BENCHWRIGHT_GATEWAY_SOCKET": self.socket,
             "BENCHWRIGHT_JOURNAL_DIR": str(self.journal),
             "DJANGO_SETTINGS_MODULE": "benchwright_site.settings",
-            "BW_PROVIDER_OPENAI_BASE_URL": f"http://127.0.0.1:{self.keyed_port}/v1",
+            **{f"BW_PROVIDER_{name.upper()}_BASE_URL": url for name, url in self.urls.items()},
             **self.env,
             **env,
         }
