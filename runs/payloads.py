@@ -11,7 +11,7 @@ from kernel.errors import DomainError
 from kernel.money import shown
 from registry.models import Task
 from runs.artifacts import reading
-from runs.call_bodies import unpack
+from runs.call_bodies import assembled, unpack
 from runs.models import ModelCall, Output, Run, TaskResult
 from runs.objects import task_row
 
@@ -88,7 +88,7 @@ def call_object(call: ModelCall) -> dict[str, Any]:
         "status": call.status,
         "http_status": call.http_status,
         "request": _body(call.request),
-        "response": _body(call.response),
+        "response": _body(call.response, call.streamed),
         "streamed": call.streamed,
         "model_served": call.model_served,
         "upstream": call.upstream,
@@ -108,11 +108,13 @@ def call_object(call: ModelCall) -> dict[str, Any]:
     }
 
 
-def _body(stored: bytes | memoryview | None) -> Any:
-    """JSON where it is JSON, else text; None where there is none. Cut where it is long."""
+def _body(stored: bytes | memoryview | None, streamed: bool = False) -> Any:
+    """JSON where it is JSON, else text; None where there is none. A stream is put together. Cut where it is long."""
     if stored is None:
         return None
     raw = unpack(stored)
+    if streamed:
+        raw = json.dumps(assembled(raw)).encode() if raw.startswith((b"data:", b"event:")) else raw
     text = strict_json.clean_text(raw[:BODY_BYTES].decode("utf-8", "replace"))
     if len(raw) > BODY_BYTES:
         return f"{text}… ({len(raw)} bytes in all)"

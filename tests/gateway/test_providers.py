@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from runs import providers
 from runs.gateway.apis.chat import Chat
-from runs.providers import metering, prices, simulated
+from runs.providers import metering, prices, simulated, simulated_apis
+from runs.providers.metering import EMBEDDINGS, RESPONSES
 from tests.gateway.conftest import GatewayProcess, connect
 
 SHIPPED = (
@@ -178,3 +180,50 @@ async def test_the_simulated_model_answers_through_the_gateway(shared_gateway: G
     assert (facts["cost"], facts["served"], facts["unpriced"]) == (0, "simulated", 0)
     assert facts["tokens_in"] > 0
     await bench.client.close()
+
+
+# --- prices are a snapshot ------------------------------------------------------------------------------------------
+def test_every_price_says_where_it_is_from() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "providers.md").read_text()
+    assert prices.SOURCES.keys() == prices.PRICES.keys()
+    for name, source in prices.SOURCES.items():
+        assert f"| `{name}` | {source.url} | {source.month} |" in page
+    assert prices.VERSION in page
+
+
+def test_embeddings_cost_their_input_only() -> None:
+    found = metering.usage_of({"prompt_tokens": 1_000_000, "total_tokens": 1_000_000}, OPENAI, 1, 1, EMBEDDINGS)
+    assert (found.tokens_in, found.tokens_out) == (1_000_000, 0)
+    assert metering.cost_of(found, OPENAI, "text-embedding-3-small", None) == (2_000_000, prices.VERSION)
+
+
+def test_responses_call_their_tokens_otherwise() -> None:
+    told = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 7,
+            "output_tokens_details": {"reasoning_tokens": 5}, "total_tokens": 17}  # fmt: skip
+    assert metering.usage_of(told, OPENAI, 1, 1, RESPONSES)[:5] == (10, 7, 4, 5, None)
+    assert metering.usage_of(told, OPENAI, 1, 1).estimated  # in the words of chat it says nothing
+
+
+@pytest.mark.parametrize("api", ["chat", "completions", "responses"])
+def test_the_simulated_model_says_the_same_at_each_endpoint_plain_and_streamed(api: str) -> None:
+    question = "What is 2+2?"
+    body = {"messages": [{"role": "user", "content": question}], "prompt": question, "input": question}
+    answer = simulated_apis.answer(api, body)
+    stream = b"".join(simulated_apis.chunks(api, body))
+    assert answer["model"] == "simulated"
+    assert answer == simulated_apis.answer(api, body)
+    said = {
+        "chat": lambda: answer["choices"][0]["message"]["content"],
+        "completions": lambda: answer["choices"][0]["text"],
+        "responses": lambda: answer["output"][0]["content"][0]["text"],
+    }[api]()
+    assert said.startswith("Simulated answer")
+    assert said.encode() in stream
+
+
+def test_simulated_vectors_have_length_one() -> None:
+    answer = simulated_apis.answer("embeddings", {"input": ["a", "b"], "dimensions": 40})
+    first, second = (item["embedding"] for item in answer["data"])
+    assert first != second
+    assert len(first) == 40
+    assert sum(value * value for value in first) == pytest.approx(1)
