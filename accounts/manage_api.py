@@ -15,7 +15,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts import tokens
+from accounts import notices, tokens
 from accounts.door import answer
 from accounts.models import PersonalAccessToken, User
 from accounts.principal import BrowserSession
@@ -140,6 +140,7 @@ class Tokens(SessionDoor):
                 {**item, "loc": ("body", *item["loc"])} for item in error.errors(include_url=False)
             ) from None
         row, plaintext = tokens.mint(browser_session(request), body.name, body.scopes, body.expiry())
+        notices.token_made(row)
         return answer({**token_shown(row), "token": plaintext}, 201, {"Cache-Control": "no-store"})
 
 

@@ -87,6 +87,11 @@ def revoke(session: BrowserSession, token_id: str) -> None:
         raise DomainError("not_found", "There is no token with this id.")
 
 
+def end(token_id: str) -> bool:
+    """End anybody's token at once, as staff may. False where it had ended before."""
+    return bool(PersonalAccessToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=clock.now()))
+
+
 def _live(session: BrowserSession, token_id: str) -> QuerySet[PersonalAccessToken]:
     return PersonalAccessToken.objects.filter(owner=session.account, id=token_id, revoked_at=None)
 

@@ -7,14 +7,15 @@ from typing import Any
 from allauth.core.exceptions import ReauthenticationRequired
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import tokens
+from accounts import notices, second_step, tokens
 from accounts.manage_api import browser_session, signed_in_recently
 from accounts.models import PersonalAccessToken
+from accounts.pages import sessions
 from accounts.scopes import SCOPES, STARTER
 from kernel import clock
 from kernel.errors import DomainError
@@ -47,6 +48,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
         )
     except DomainError as error:
         return _page(request, error=error, status=422)
+    notices.token_made(minted[0])
     return _page(request, fresh=minted, status=201)
 
 
@@ -69,6 +71,37 @@ def token_revoke(request: HttpRequest, token_id: str) -> HttpResponse:
     tokens.revoke(browser_session(request), token_id)
     messages.success(request, "Revoked. Requests with that token are refused from now on.")
     return redirect("manage_tokens")
+
+
+@never_cache
+@login_required
+@require_safe
+def security(request: HttpRequest) -> HttpResponse:
+    """How this account signs in, and where it is signed in now."""
+    user = browser_session(request).account
+    context = {"sessions": sessions.listed(request, user), "second_step": second_step.has_one(user)}
+    return render(request, "manage/security.html", context)
+
+
+@never_cache
+@login_required
+@require_POST
+def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
+    """End one session; one's own, and the next page is the sign-in."""
+    if not sessions.end(browser_session(request).account, session_id):
+        raise Http404
+    messages.success(request, "Ended. That browser is asked to sign in again.")
+    return redirect("manage_security")
+
+
+@never_cache
+@login_required
+@require_POST
+def sessions_end(request: HttpRequest) -> HttpResponse:
+    """End all sessions but this one."""
+    ended = sessions.end_others(request, browser_session(request).account)
+    messages.success(request, f"Ended {ended} other session{'' if ended == 1 else 's'}.")
+    return redirect("manage_security")
 
 
 def _fresh(request: HttpRequest) -> None:

@@ -78,6 +78,8 @@ INSTALLED_APPS = [
     "channels",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
     "rest_framework",
     "accounts",
     "secrets_vault",
@@ -141,6 +143,13 @@ ACCOUNT_LOGOUT_ON_GET = False
 # Failed logins: 5 in 5 minutes for one address, 10 a minute from one IP (the admin's login goes the same way).
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/300s/key"}
 FRESH_LOGIN_SECONDS = 15 * 60  # minting a token asks for the password again after this
+# The second step: time codes and recovery codes. Without verified addresses nobody could add one, hence the third line.
+MFA_ADAPTER = "accounts.second_step.SecondStep"
+MFA_TOTP_ISSUER = "Benchwright"
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_TOLERANCE = 1  # a phone's clock may be half a minute off
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+STAFF_SECOND_STEP = env.flag("BENCHWRIGHT_STAFF_SECOND_STEP", PRODUCTION)  # does the admin ask for one?
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/manage"
 EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"

@@ -1,16 +1,14 @@
 """The map of the site."""
 
-from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
-from accounts import manage_api, views
+from accounts import manage_api, staff, views
 from benchwright_site import health
 from benchwright_site.api import api
 
-# One login for everybody, with its rate limits: the admin's own form is never shown.
 admin.site.site_header = admin.site.site_title = "Benchwright"
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+staff.guard(admin.site)
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
@@ -24,7 +22,11 @@ urlpatterns = [
     path("manage/tokens", views.token_list, name="manage_tokens"),
     path("manage/tokens/<str:token_id>/rotate", views.token_rotate, name="manage_token_rotate"),
     path("manage/tokens/<str:token_id>/revoke", views.token_revoke, name="manage_token_revoke"),
+    path("manage/security", views.security, name="manage_security"),
+    path("manage/security/end-others", views.sessions_end, name="manage_sessions_end"),
+    path("manage/security/<str:session_id>/end", views.session_end, name="manage_session_end"),
     path("accounts/", include("allauth.account.urls")),
+    path("accounts/2fa/", include("allauth.mfa.urls")),
     path("admin/", admin.site.urls),
     path("", include("registry.urls")),
     path("", include("runs.urls")),

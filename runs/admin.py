@@ -2,37 +2,14 @@
 
 from typing import Any
 
-from django.contrib import admin
-from django.db.models import Model
+from django.contrib import admin, messages
+from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
 
-from runs.models import ModelCall, Output, Phase, Run, RunEvent, Shard, TaskResult
-
-
-def link(target: Model | None) -> str:
-    """A link to a row's own page."""
-    if target is None:
-        return "–"
-    name = f"admin:{target._meta.app_label}_{target._meta.model_name}_change"
-    return format_html('<a href="{}">{}</a>', reverse(name, args=[target.pk]), str(target))
-
-
-class ReadOnly(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Large tables: no total count, and no search that reads them whole."""
-
-    show_full_result_count = False
-    list_per_page = 50
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
-        return False
+from accounts.staff import ReadOnly, audit, link, listing, listings
+from runs import halting
+from runs.models import Artifact, ModelCall, Output, Phase, Run, RunEvent, Shard, TaskResult
+from runs.states import ACTIVE
 
 
 class OfRun(ReadOnly):
@@ -49,7 +26,17 @@ class OfRun(ReadOnly):
 
 @admin.register(Run)
 class RunAdmin(ReadOnly):
-    list_display = ("id", "status", "owner", "asked", "benchmark", "mode", "progress", "visibility", "created_at")
+    list_display = (
+        "id",
+        "status",
+        "owner_link",
+        "asked",
+        "benchmark_link",
+        "mode",
+        "progress",
+        "visibility",
+        "created_at",
+    )
     list_filter = ("status", "mode", "harness", "backend", "visibility", "completes", "unsandboxed")
     list_select_related = ("owner", "benchmark")
     search_fields = ("=id", "owner__email", "benchmark__name", "=subset__id", "=impl__id")
@@ -57,6 +44,22 @@ class RunAdmin(ReadOnly):
     ordering = ("-created_at",)
     exclude = ("sut_key",)
     readonly_fields = ("rows",)
+    actions = ("halt",)
+
+    @admin.display(description="owner", ordering="owner__email")
+    def owner_link(self, run: Run) -> str:
+        return link(run.owner)
+
+    @admin.display(description="benchmark", ordering="benchmark__name")
+    def benchmark_link(self, run: Run) -> str:
+        return link(run.benchmark)
+
+    @admin.action(description="Halt these runs and keep their results", permissions=["act"])
+    def halt(self, request: HttpRequest, chosen: QuerySet[Run]) -> None:
+        going = [run for run in chosen.filter(status__in=ACTIVE) if halting.request_halt(run.id, "staff")]
+        for run in going:
+            audit(request, run, "halted")
+        self.message_user(request, f"Asked {len(going)} run(s) to stop.", messages.SUCCESS)
 
     @admin.display(description="model")
     def asked(self, run: Run) -> str:
@@ -68,11 +71,8 @@ class RunAdmin(ReadOnly):
 
     @admin.display(description="its rows")
     def rows(self, run: Run) -> str:
-        parts = [
-            format_html('<a href="{}?run__id__exact={}">{}</a>', reverse(f"admin:runs_{name}_changelist"), run.pk, name)
-            for name in ("phase", "shard", "taskresult", "output", "modelcall", "runevent")
-        ]
-        return format_html(" · ".join(["{}"] * len(parts)), *parts)
+        names = ("phase", "shard", "taskresult", "output", "modelcall", "runevent", "artifact")
+        return listings([listing(f"runs_{name}", name, run__id__exact=run.pk) for name in names])
 
 
 @admin.register(Phase)
@@ -102,11 +102,13 @@ class TaskResultAdmin(OfRun):
     list_display = ("id", "run_link", "task_id", "trial", "outcome", "score", "error_class", "version", "live")
     list_filter = ("outcome", "error_class", "live")
     search_fields = ("=run__id", "=id", "=task_id")  # type: ignore[assignment]
+    payload = True
 
 
 @admin.register(Output)
 class OutputAdmin(OfRun):
     list_display = ("run_link", "ordinal", "attempt", "duration_ms", "created_at")
+    payload = True
 
 
 @admin.register(ModelCall)
@@ -132,3 +134,12 @@ class ModelCallAdmin(OfRun):
 class RunEventAdmin(OfRun):
     list_display = ("run_link", "seq", "type", "created_at")
     list_filter = ("type",)
+
+
+@admin.register(Artifact)
+class ArtifactAdmin(OfRun):
+    """That it is there; its bytes are read in the run's own pages."""
+
+    list_display = ("id", "run_link", "type", "name", "version", "size", "created_at")
+    list_filter = ("type",)
+    search_fields = ("=run__id", "=id", "=sha256")  # type: ignore[assignment]

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
+from accounts.staff import ReadOnly, link
 from secrets_vault.models import Secret, SecretRule, SecretVersion
 
 
@@ -34,18 +35,14 @@ class VersionInline(admin.TabularInline):  # type: ignore[type-arg]
 
 
 @admin.register(Secret)
-class SecretAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    list_display = ["id", "name", "owner", "preview", "version", "created_at", "deleted_at"]
-    search_fields = ["id", "name", "owner__email"]
+class SecretAdmin(ReadOnly):
+    list_display = ["id", "name", "owner_link", "preview", "version", "created_at", "deleted_at"]
+    list_filter = [("deleted_at", admin.EmptyFieldListFilter), "created_at"]
+    search_fields = ["=id", "name", "owner__email", "rules__host_pattern"]
     list_select_related = ["owner"]
     fields = ["id", "name", "owner", "description", "preview", "version", "created_at", "updated_at", "deleted_at"]
     inlines = [RuleInline, VersionInline]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+    @admin.display(description="owner", ordering="owner__email")
+    def owner_link(self, row: Secret) -> str:
+        return link(row.owner)

@@ -29,6 +29,7 @@ class FileFaults(Exception):
 
     def __init__(self, faults: list[Fault], more: int = 0) -> None:
         self.faults, self.more = faults[:_SHOWN], more + max(len(faults) - _SHOWN, 0)
+        self.rows = len({fault.at for fault in faults}) + self.more
         super().__init__(faults[0].why if faults else "")
 
 

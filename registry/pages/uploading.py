@@ -78,4 +78,8 @@ def _fault(piece: Found, error: Mapping[str, Any]) -> Fault | None:
     task_id = task.get("task_id") if isinstance(task, dict) else ""
     why = _NAMED.sub("", str(error["msg"]))
     why = re.sub(r"\brow (\d+)", lambda at: f"{piece.unit} {piece.lines[int(at[1])]}", why)
-    return Fault(piece.lines[loc[2]], task_id if isinstance(task_id, str) else "", why[:1].upper() + why[1:])
+    return Fault(piece.lines[loc[2]], task_id if isinstance(task_id, str) else "", _sentence(why))
+
+
+def _sentence(text: str) -> str:
+    return text if text.startswith("task_id") else text[:1].upper() + text[1:]

@@ -180,7 +180,7 @@ def test_a_replay_starts_from_what_its_parent_was(browser: Client, alice: User) 
     assert "8 planned tasks" in page
     first = browser.get(f"{PAGE}?replay={run.id}&only=only_errored").content.decode()
     assert 'value="only_errored" data-replan checked' in first
-    assert 'name="cost" value="2.0"' in browser.get(f"{PAGE}?replay={run.id}").content.decode()
+    assert 'name="cost" value="2.00"' in browser.get(f"{PAGE}?replay={run.id}").content.decode()
 
 
 @pytest.mark.parametrize(("only", "cells"), [("", 100), ("only_failed", 32), ("only_errored", 8)])
@@ -211,7 +211,7 @@ def test_a_public_run_can_be_replayed_by_anybody(browser: Client, bob: User) -> 
     run.benchmark.visibility = "public"
     run.benchmark.save()
     page = browser.get(f"{PAGE}?replay={run.id}").content.decode()
-    assert "2.0" not in re.search(r'name="cost"[^>]*', page)[0]  # somebody else's ceilings are theirs
+    assert "2.00" not in re.search(r'name="cost"[^>]*', page)[0]  # somebody else's ceilings are theirs
     answer = browser.post(PAGE, {"replay": str(run.id), "model": "echo", "provider": "simulated"})
     assert answer.status_code == 302
 

@@ -146,11 +146,11 @@ def test_each_bad_row_is_told_with_its_line_and_nothing_is_stored(browser: Clien
     assert answer.status_code == 422
     told = faults(answer)
     assert [(line, task) for line, task, _ in told] == [("5", "–"), ("6", "–"), ("7", "n")]
-    assert [why for *_, why in told] == ["Task_id must be text.", "Is not an object.", "Input is missing."]
+    assert [why for *_, why in told] == ["task_id must be text.", "Is not an object.", "Input is missing."]
     assert not Subset.objects.exists()
     assert "&quot;task_id&quot;: &quot;n&quot;" in answer.content.decode()  # still there, to be mended
     again = faults(browser.post(new(above), filled(TWO + '{"task_id": "FR", "input": "x", "expected": "y"}')))
-    assert again == [("4", "FR", "Task_id 'FR' is already line 1 (as 'fr').")]
+    assert again == [("4", "FR", "task_id 'FR' is already line 1 (as 'fr').")]
 
 
 def test_a_row_that_could_never_pass_is_told(browser: Client, above: Benchmark) -> None:

@@ -50,8 +50,15 @@ def _of_parent(principal: Principal, run: Run) -> dict[str, str]:
         "trials": str(run.trials),
         "concurrency": str(run.concurrency),
         "limit": str(limits.get("tasks", "")),
-        "cost": str(limits.get("cost", "")),
+        "cost": _dollars(limits.get("cost")),
     }
+
+
+def _dollars(cost: float | None) -> str:
+    """As a field holds it: two decimals, more where they say something."""
+    if cost is None:
+        return ""
+    return f"{cost:.2f}" if round(cost, 2) == cost else f"{cost:.8f}".rstrip("0")
 
 
 def _parent(principal: Principal, form: Form) -> Run | None:
