@@ -17,16 +17,12 @@ import threading
 import time
 from pathlib import Path
 
-from benchmarks.chaos.invariants import Figures, check
+from benchmarks.chaos.invariants import Figures, check, database_of
 from benchmarks.chaos.kills import Killer
-from benchmarks.chaos.world import Customer, Twin
-from benchwright import Benchwright
-from benchwright_site.serve.postgres import Cluster
-from kernel import env
-from tests.operations.serving import Server, manage, serving, until
+from benchmarks.chaos.world import Customer, Twin, customer_of
+from tests.operations.serving import serving, until
 
 LEASE_SECONDS = 4.0
-SCOPES = "runs:read,runs:write,artifacts:read,registry:read,registry:publish"
 SETTLE_SECONDS = 240.0  # after the last kill, before we give up on a run
 LIVE_SECONDS = 60.0  # within which it should have ended
 
@@ -57,25 +53,18 @@ def main() -> int:
 
 def _storm(folder: Path, twin: Twin, options: argparse.Namespace) -> int:
     with serving(folder, "--workers", "2") as server:
-        server.wait_ready()
-        customer = _customer(server, options)
-        killer = Killer(server, options.seed, frozen_seconds=2 * LEASE_SECONDS)
-        striking = threading.Thread(target=killer.run)
-        striking.start()
         try:
-            end = time.monotonic() + 60 * options.minutes
-            while time.monotonic() < end:
-                customer.top_up()
-                time.sleep(0.5)
+            server.wait_ready()
+            customer = customer_of(server, options.seed, options.at_once)
+            killer = Killer(server, options.seed, frozen_seconds=2 * LEASE_SECONDS)
+            _launch_under_fire(customer, killer, 60 * options.minutes)
+            began = time.monotonic()
+            customer.wait(SETTLE_SECONDS)
+            settled = time.monotonic() - began
+            until(lambda: server.get("/readyz") == 200, 60, "every part answers again")
+            figures = check(database_of(folder), customer.runs, twin.asked)
         finally:
-            killer.enough.set()
-            striking.join()
-        began = time.monotonic()
-        customer.wait(SETTLE_SECONDS)
-        settled = time.monotonic() - began
-        until(lambda: server.get("/readyz") == 200, 60, "every part answers again")
-        figures = check(Cluster(folder / "postgres", env.socket_folder(folder) / "db").url, customer.runs, twin.asked)
-        (folder / "serve.log").write_text("\n".join(server.lines))
+            (folder / "serve.log").write_text("\n".join(server.lines))
     if settled > LIVE_SECONDS:
         figures.broken.append(f"the last run ended {settled:.0f} s after the last kill, not within {LIVE_SECONDS:g} s")
     left = server.leftovers() + [str(path) for path in (folder / "tmp").iterdir()]
@@ -84,13 +73,17 @@ def _storm(folder: Path, twin: Twin, options: argparse.Namespace) -> int:
     return 1 if figures.broken or figures.lost or figures.doubled else 0
 
 
-def _customer(server: Server, options: argparse.Namespace) -> Customer:
-    for arguments in (("create_user", "chaos@example.org"), ("create_token", "chaos@example.org", "--scopes", SCOPES)):
-        said = manage(server.data, *arguments)
-        if said.returncode:
-            raise RuntimeError(said.stderr)
-    bw = Benchwright(api_key=said.stdout.split()[-1], base_url=server.url, timeout=20)
-    return Customer(bw, options.seed, options.at_once)
+def _launch_under_fire(customer: Customer, killer: Killer, seconds: float) -> None:
+    striking = threading.Thread(target=killer.run)
+    striking.start()
+    end = time.monotonic() + seconds
+    try:
+        while time.monotonic() < end:
+            customer.top_up()
+            time.sleep(0.5)
+    finally:
+        killer.enough.set()
+        striking.join()
 
 
 def _report(options: argparse.Namespace, killer: Killer, figures: Figures, settled: float) -> None:

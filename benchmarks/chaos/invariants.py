@@ -2,12 +2,15 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
 
 from benchmarks.chaos.world import Launched, is_known, question
+from benchwright_site.serve.postgres import Cluster
+from kernel import env
 
 OUTCOMES = ("passed", "failed", "unscored", "errored", "skipped")
 
@@ -26,6 +29,11 @@ class Figures:
     in_doubt: int = 0  # sent when the gateway died: the provider may have been paid
     events: int = 0
     broken: list[str] = field(default_factory=list)
+
+
+def database_of(data: Path) -> str:
+    """The URL of the database in a data folder whose server runs."""
+    return Cluster(data / "postgres", env.socket_folder(data) / "db").url
 
 
 def check(url: str, runs: list[Launched], asked: Counter[str]) -> Figures:

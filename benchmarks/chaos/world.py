@@ -12,9 +12,11 @@ from typing import TypeVar
 
 from benchwright import Benchwright
 from benchwright.errors import APIConnectionError, APIError
+from tests.operations.serving import Server, manage
 from tests.twins.openai_twin import Fault, OpenAITwin, Seen
 
 T = TypeVar("T")
+SCOPES = "runs:read,runs:write,artifacts:read,registry:read,registry:publish"
 PATIENCE = 180.0  # seconds for one call of ours to the server, whatever is killed meanwhile
 
 PLAIN = """
@@ -135,15 +137,16 @@ class Customer:
         while sum(run.reader is not None and run.reader.is_alive() for run in self.runs) < self.at_once:
             self.launch()
 
-    def launch(self) -> None:
+    def launch(self, size: int = 0, kind: str = "") -> Launched:
+        """One run of ``size`` tasks (0: some) with the scorer ``kind`` (empty: any), and a reader of its events."""
         batch, draw = len(self.runs), self._random
-        size, trials = draw.randrange(20, 120), draw.choice((1, 1, 2))
+        size, trials = size or draw.randrange(20, 120), 1 if size else draw.choice((1, 1, 2))
         rows = [{"task_id": f"q{n:04d}", "input": question(batch, n), "expected": str(n + 1)} for n in range(size)]
         key, bw = f"chaos-{self.seed}-{batch}", self.bw
         made = insist(lambda: bw.benchmarks.create(name=f"Sums {key}", idempotency_key=f"{key}-bench"))
         slugs = (f"all-{attempt}" for attempt in count())  # an answer that was lost may have taken the one before
         subset = insist(lambda: bw.benchmarks.subsets.create(made.id, slug=next(slugs), tasks=rows))
-        kind = draw.choice(sorted(SCORERS))
+        kind = kind or draw.choice(sorted(SCORERS))
         impl = insist(
             lambda: bw.impls.create(subset=subset.id, label=kind, code=SCORERS[kind], idempotency_key=f"{key}-impl")
         )
@@ -157,6 +160,7 @@ class Customer:
         one.reader = threading.Thread(target=self._follow, args=[one], daemon=True)
         self.runs.append(one)
         one.reader.start()
+        return one
 
     def _follow(self, run: Launched) -> None:
         """Through `web`'s deaths the reader hears each event once and in order."""
@@ -187,3 +191,14 @@ def insist(call: Callable[[], T]) -> T:
             if not (refusal.status >= 500 or refusal.code == "idempotency_in_progress") or time.monotonic() > until:
                 raise
         time.sleep(0.5)
+
+
+def customer_of(server: Server, seed: int, at_once: int = 1) -> Customer:
+    """An account of its own on this server. Raises RuntimeError."""
+    name = f"chaos{seed}@example.org"
+    for arguments in (("create_user", name), ("create_token", name, "--scopes", SCOPES)):
+        said = manage(server.data, *arguments)
+        if said.returncode:
+            raise RuntimeError(said.stderr)
+    bw = Benchwright(api_key=said.stdout.split()[-1], base_url=server.url, timeout=20)
+    return Customer(bw, seed, at_once)
