@@ -113,8 +113,9 @@ def _body(stored: bytes | memoryview | None, streamed: bool = False) -> Any:
     if stored is None:
         return None
     raw = unpack(stored)
-    if streamed:
-        raw = json.dumps(assembled(raw)).encode() if raw.startswith((b"data:", b"event:")) else raw
+    whole = assembled(raw) if streamed and raw.startswith((b"data:", b"event:")) else None
+    if whole is not None:
+        raw = json.dumps(whole).encode()
     text = strict_json.clean_text(raw[:BODY_BYTES].decode("utf-8", "replace"))
     if len(raw) > BODY_BYTES:
         return f"{text}… ({len(raw)} bytes in all)"

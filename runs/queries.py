@@ -66,7 +66,7 @@ def live_summary(run: Run) -> dict[str, Any]:
     """The summary counted from the live results as they are now."""
     found = assemble(figures(run))
     if run.completes and run.parent_id is not None:
-        found["completed"] = assemble(_with_parent(run))
+        found["completed"] = assemble(_completed(run))
     return found
 
 
@@ -98,10 +98,11 @@ def recent_summary(run: Run) -> dict[str, Any]:
 
 # Fixed text, put together from constants: only the ids are parameters.
 _CELLS = "FROM runs_taskresult r WHERE r.live AND r.run_id = %(run)s"
-# Tasks that a completion did not run again keep the parent's results.
-_CELLS_WITH_PARENT = (
-    "FROM runs_taskresult r WHERE r.live AND (r.run_id = %(run)s OR (r.run_id = %(parent)s AND r.position NOT IN "
-    "(SELECT position FROM runs_taskresult WHERE run_id = %(run)s AND live)))"
+# Each task's cells from the newest run of the chain that ran it: what a completion did not run again stays as it was.
+_CELLS_OF_CHAIN = (
+    "FROM runs_taskresult r JOIN (SELECT position, min(array_position(%(runs)s::uuid[], run_id)) AS age "
+    "FROM runs_taskresult WHERE run_id = ANY(%(runs)s::uuid[]) AND live GROUP BY position) newest "
+    "ON newest.position = r.position WHERE r.live AND r.run_id = (%(runs)s::uuid[])[newest.age]"
 )
 _SCORED = "r.outcome IN ('passed', 'failed', 'unscored')"
 _COUNTS = ", ".join(f"count(*) FILTER (WHERE r.outcome = '{name}')" for name in OUTCOMES)
@@ -127,14 +128,16 @@ def figures(run: Run) -> Figures:
     return _figures(run, _CELLS, run.planned, [run.id])
 
 
-def _with_parent(run: Run) -> Figures:
-    """A completion and its parent's scored cells, as one run of the parent's plan."""
-    assert run.parent is not None
-    return _figures(run, _CELLS_WITH_PARENT, run.parent.planned, [run.id, run.parent.id])
+def _completed(run: Run) -> Figures:
+    """A completion and what it completes (which may be a completion too), as one run of the first one's plan."""
+    chain = [run]
+    while chain[-1].completes and chain[-1].parent is not None:
+        chain.append(chain[-1].parent)
+    return _figures(run, _CELLS_OF_CHAIN, chain[-1].planned, [one.id for one in chain])
 
 
 def _figures(run: Run, cells: str, total: int, spenders: list[UUID]) -> Figures:
-    params = {"run": run.id, "parent": run.parent_id, "runs": spenders}
+    params = {"run": run.id, "runs": spenders}
     with connection.cursor() as cursor:
         cursor.execute(_MOMENTS + cells, params)
         moments = cursor.fetchone()

@@ -12,7 +12,8 @@ from kernel.errors import DomainError
 from runs import objects, queries
 from runs.models import Run
 
-_PARAMETERS = ("expand", "expand[]", "fields", "fields[]")
+FIELDS = ("fields", "fields[]")
+_PARAMETERS = ("expand", "expand[]", *FIELDS)
 _TAG = re.compile(r'"(\d+)-[0-9a-f]+"')
 
 

@@ -59,7 +59,7 @@ def artifacts(request: HttpRequest, run_id: str) -> dict[str, Any]:
 @router.get("/runs/{run_id}/artifacts/{artifact_id}", auth=allows_public(*_SCOPES), response=Any)
 def artifact(request: HttpRequest, run_id: str, artifact_id: str) -> HttpResponse:
     """One artifact, without its bytes. `fields=` only these."""
-    representation.only(request, ("fields", "fields[]"))
+    representation.only(request, representation.FIELDS)
     found = reading.artifact_object(_one(request, run_id, artifact_id))
     return answer(representation.selected(request, found))
 

@@ -9,7 +9,7 @@ from ninja import Router
 from accounts.door import allows_public, answer, principal_or_none
 from kernel import listing, paging
 from kernel.errors import DomainError
-from runs import objects, payloads, queries
+from runs import objects, payloads, queries, representation
 from runs.fingerprint import fingerprint
 from runs.models import Run, TaskResult
 from runs.summary import OUTCOMES
@@ -74,13 +74,17 @@ def _outcomes(asked: str) -> list[str]:
 
 @router.get("/runs/{run_id}/tasks/{result_id}", auth=allows_public("runs:read", "artifacts:read"), response=Any)
 def payload(request: HttpRequest, run_id: str, result_id: str) -> HttpResponse:
-    """One task in full: input, expected, output, explanation, metrics and the model calls."""
+    """One task in full: input, expected, output, explanation, metrics, model calls and artifacts. `fields=`."""
     viewer = principal_or_none(request)
+    representation.only(request, representation.FIELDS)
     run = queries.run(viewer, run_id)
-    return answer(payloads.payload(run, payloads.result(run, result_id), viewer))
+    found = payloads.payload(run, payloads.result(run, result_id), viewer)
+    return answer(representation.selected(request, found))
 
 
 @router.get("/runs/{run_id}/fingerprint", auth=allows_public("runs:read"), response=Any)
 def run_fingerprint(request: HttpRequest, run_id: str) -> dict[str, Any]:
-    """What decides the score, in one hash: subset, impl, runtime, trials, model and its parameters."""
-    return fingerprint(queries.run(principal_or_none(request), run_id))
+    """What decides the score, in one hash: subset, impl, runtime, trials, model and its parameters. `fields=`."""
+    representation.only(request, representation.FIELDS)
+    found = fingerprint(queries.run(principal_or_none(request), run_id))
+    return representation.selected(request, found)

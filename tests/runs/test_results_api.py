@@ -158,6 +158,16 @@ def test_payload_shows_the_whole_task(alice: User, api: Door) -> None:
     assert found["calls"][0]["cost"]["amount"] == "0.00000025"
 
 
+def test_payload_and_fingerprint_give_only_the_fields_that_are_asked_for(alice: User, api: Door) -> None:
+    run = launched.ended(alice, ["passed"])
+    row, door = TaskResult.objects.get(run=run), api(alice)
+    found = door.get(f"runs/{run.id}/tasks/{row.id}?fields=input,output").json
+    assert found == {"object": "task_result", "id": row.id, "input": {"question": "0?"}, "output": "output 0"}
+    assert set(door.get(f"runs/{run.id}/fingerprint?fields=sha256").json) == {"object", "sha256"}
+    problem(door.get(f"runs/{run.id}/tasks/{row.id}?fields=answer"), 400, "invalid_parameter")
+    problem(door.get(f"runs/{run.id}/tasks/{row.id}?field=input"), 400, "invalid_parameter")
+
+
 def test_payload_keeps_the_types_of_an_output(alice: User, api: Door) -> None:
     run = launched.ended(alice, ["passed"])
     row = TaskResult.objects.get(run=run)

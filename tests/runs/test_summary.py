@@ -124,6 +124,21 @@ def test_a_completion_shows_the_completed_whole(alice: User) -> None:
 
 
 @pytest.mark.django_db
+def test_a_completion_may_be_completed_in_turn(alice: User) -> None:
+    first = launched.ended(alice, ["passed", "failed", "errored", "errored"])
+    second = launched.launch(alice, replay={"from_run": str(first.id), "only_errored": True})
+    launched.end_cells(second, {0: "passed", 1: "errored"})
+    launched.finish(second)
+    third = launched.launch(alice, replay={"from_run": str(second.id), "only_errored": True})
+    assert (third.completes, third.task_positions) == (True, [3])
+    launched.end_cells(third, {0: "unscored"})
+    launched.finish(third)
+    whole = queries.live_summary(third)["completed"]
+    assert [whole[name] for name in ("total", "passed", "failed", "unscored", "errored")] == [4, 2, 1, 1, 0]
+    assert (whole["coverage"], whole["pass_rate"]) == (1.0, 0.5)
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     "other",
     [{"sut": "else@local"}, {"trials": 2}, {"metadata": {"limit": 1}}, {"sut": {**launched.LOCAL, "params": {"a": 1}}}],
