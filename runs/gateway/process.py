@@ -225,7 +225,7 @@ class Gateway:
         if lease is None or found is None or not found[1]:
             return None
         pause, faults, waiting = found
-        said = f"{lease.book.provider.name} ({lease.book.model}) has answered with faults for {faults:.0f} s"
+        said = f"{lease.book.provider.name} ({lease.book.model}) has answered with faults for {max(1, round(faults))} s"
         then = f"next try in {max(1, round(pause))} s" if pause else "it is being tried again"
         return f"{said}, {then}" + (f", {waiting} calls wait" if waiting > 1 else "")
 
