@@ -21,6 +21,7 @@ from runs.providers.data import Provider
 from secrets_vault.sealing import Opener
 
 LIVE_STATES = ("queued", "running", "needs_input")
+MOST_PACES = 1000
 _VERSION = re.compile(r"api-version=[A-Za-z0-9.-]{1,40}")
 
 
@@ -84,7 +85,7 @@ class Books:
             )
         owner = sut_key.get("secret") if sut_key.get("kind") == "secret" else None
         # Providers limit per key and model: a model that is refused must not hold up another one on the same key.
-        pace = self.paces.setdefault((base or provider.name, owner or "", model), Pace())
+        pace = self._pace((base or provider.name, owner or "", model))
         used = (await self.store.read(HAS_CALLS, (run,)))[0]["exists"]
         return RunBook(
             run=run, model=model, provider=provider, apis=table.of(provider), base_url=base,
@@ -92,6 +93,13 @@ class Books:
             secret=owner, redactor=Redactor(value), pace=pace, pool=pool,
             at_once=max(LEAST_AT_ONCE, 8 * rows[0]["concurrency"]), fresh=not used,
         )  # fmt: skip
+
+    def _pace(self, place: tuple[str, str, str]) -> Pace:
+        """What was learnt about a key and model outlives the runs that learnt it, up to a number of them."""
+        if len(self.paces) >= MOST_PACES:
+            used = {id(book.pace) for book in self.open.values()}
+            self.paces = {key: pace for key, pace in self.paces.items() if id(pace) in used or pace.open}
+        return self.paces.setdefault(place, Pace())
 
     async def _open_secret(self, account: Any, sut_key: dict[str, Any], provider: Provider) -> bytes:
         if sut_key.get("kind") != "secret":

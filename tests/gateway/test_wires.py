@@ -105,6 +105,27 @@ def test_it_knows_which_models_refuse_a_temperature(provider: str, model: str, k
     assert owned.body["temperature"] == 1  # what the run's owner asks for goes out as it is
 
 
+@pytest.mark.parametrize(
+    ("provider", "sent"),
+    [
+        ("openai", {"max_completion_tokens": 5, "seed": 1}),
+        ("azure", {"max_completion_tokens": 5, "seed": 1}),
+        ("mistral", {"max_tokens": 5, "random_seed": 1}),
+        ("together", {"max_tokens": 5, "seed": 1}),
+        ("fireworks", {"max_tokens": 5, "seed": 1}),
+        ("deepseek", {"max_tokens": 5, "seed": 1}),
+        ("ollama", {"max_tokens": 5, "seed": 1}),
+        ("anthropic", {"max_tokens": 5}),
+    ],
+)
+def test_whichever_name_a_scorer_uses_the_provider_gets_its_own(provider: str, sent: dict[str, int]) -> None:
+    api = Messages() if provider == "anthropic" else Chat()
+    for name in ("max_tokens", "max_completion_tokens"):
+        raw = json.dumps({"messages": [], name: 5, "seed": 1}).encode()
+        body = api.prepare(raw, "m", providers.get(provider), {}).body
+        assert {key: value for key, value in body.items() if key not in ("model", "messages")} == sent
+
+
 async def test_a_wrong_key_is_the_owners_to_see(wired: Any) -> None:
     bench, twin = await wired("anthropic")
     twin.always = lambda seen: Fault(
