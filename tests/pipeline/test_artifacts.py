@@ -101,13 +101,13 @@ def test_a_wrong_model_is_told_with_what_to_send(
 def test_an_answer_that_is_far_too_large_ends_its_own_cell_at_once(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
 ) -> None:
-    code = ASK.replace(
-        "        reply = ", "        if input.startswith('2 '): return 'x' * (80 << 20)\n        reply = "
-    )
-    run = work(launch(alice, model, code))
+    large = "        if input[0] in '12': return 'x' * (30 << 20 if input[0] == '1' else 80 << 20)\n        reply = "
+    run = work(launch(alice, model, ASK.replace("        reply = ", large)))
     told = TaskResult.objects.get(run=run, ordinal=2)
-    assert (run.passed, told.outcome, told.error_class, told.attempt) == (3, "unscored", "scorer_exception", 1)
+    assert (run.passed, told.outcome, told.error_class, told.attempt) == (2, "unscored", "scorer_exception", 1)
     assert "at most 33,554,432 are possible" in told.error_message
+    fits = TaskResult.objects.get(run=run, ordinal=1)
+    assert (fits.outcome, fits.error_class, fits.attempt) == ("failed", "wrong", 1)
 
 
 def test_a_call_without_a_known_price_is_told_with_its_result(
