@@ -1,9 +1,9 @@
-"""What nobody needs any more, removed now and then: stored answers, abandoned uploads, files without a row."""
+"""What nobody needs any more, removed now and then: stored answers, rate windows, abandoned uploads, stray files."""
 
 import logging
 import time
 
-from accounts import idempotency
+from accounts import idempotency, rate_stores
 from registry import uploads
 from runs.artifacts import records
 
@@ -22,6 +22,7 @@ def now_and_then() -> None:
 def tidy() -> None:
     removed = {
         "stored answers": idempotency.purge(),
+        "rate windows": rate_stores.purge(),
         "abandoned uploads": uploads.sweep_abandoned(),
         "files without a row": records.sweep_orphans(),
     }

@@ -73,6 +73,7 @@ ROUTES: dict[str, Route] = {
             query("subset", "The scorers of this subset that you can use."),
             query("label", "Only with this label."),
         ),
+        also=(404,),
     ),
     "POST /impls": Route("create_impl", "Impl"),
     "GET /impls/{impl_id}": Route("get_impl", "Impl", (expand("subset"), *_ONE)),
@@ -139,8 +140,8 @@ ROUTES: dict[str, Route] = {
             query("kind", "Only tasks of this kind."),
         ),
     ),
-    "GET /runs/{run_id}/tasks/{result_id}": Route("get_task_result", "TaskPayload"),
-    "GET /runs/{run_id}/fingerprint": Route("get_fingerprint", "Fingerprint"),
+    "GET /runs/{run_id}/tasks/{result_id}": Route("get_task_result", "TaskPayload", (FIELDS,)),
+    "GET /runs/{run_id}/fingerprint": Route("get_fingerprint", "Fingerprint", (FIELDS,)),
     "GET /runs/{run_id}/artifacts": Route(
         "list_artifacts",
         "ArtifactList",
