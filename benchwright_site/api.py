@@ -176,14 +176,21 @@ def merge_paths(routers: list[BoundRouter]) -> None:
             del router.path_operations[path]
 
 
+def check_path(request: HttpRequest, values: dict[str, Any]) -> None:
+    """Raise DomainError ``not_found`` for an id with a NUL: nothing has one, and the database can't be asked for it."""
+    if "\x00" in request.path and any(isinstance(value, str) and "\x00" in value for value in values.values()):
+        raise DomainError("not_found", f"There is nothing at {request.path}.")
+
+
 def strict_query(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Around each view, once the caller is known: query parameters that its signature does not declare."""
+    """Around each view, once the caller is known: ids that can't be, and query parameters that it does not declare."""
     operation: Operation = cast(Any, view)._ninja_operation
 
     if inspect.iscoroutinefunction(view):
 
         @wraps(view)
         async def checked_async(request: HttpRequest, **kwargs: Any) -> Any:
+            check_path(request, kwargs)
             check_query(request, operation)
             return await view(request, **kwargs)
 
@@ -191,6 +198,7 @@ def strict_query(view: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(view)
     def checked(request: HttpRequest, **kwargs: Any) -> Any:
+        check_path(request, kwargs)
         check_query(request, operation)
         return view(request, **kwargs)
 
@@ -211,7 +219,8 @@ def build() -> NinjaAPI:
     made.add_decorator(strict_door, mode="view")
     for kind, said in problems.SAID.items():
         made.add_exception_handler(kind, said)
-    for router in (accounts.api.router, registry.api.router, secrets_vault.api.router, runs.api.router):
+    # Runs before the registry: /impls/from_run would else be taken for an impl of that name.
+    for router in (accounts.api.router, runs.api.router, registry.api.router, secrets_vault.api.router):
         made.add_router("", router)
     return made
 

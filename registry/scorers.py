@@ -56,6 +56,20 @@ def create(
     return _register(principal, impl, label, description)
 
 
+def copy(
+    principal: Principal, impl: Impl, subset_id: str, *, benchmark: str | None = None, label: str = "",
+    description: str = "",
+) -> ImplRegistration:  # fmt: skip
+    """Register the very bytes of an impl, with all that decides its score, for a subset (its own one too).
+
+    The caller has checked that the principal may read the impl. DomainError ``not_found``, ``subset_incomplete``.
+    """
+    subset = queries.runnable_subset(principal, subset_id)
+    _check_place(principal, subset, benchmark)
+    made = _shared(subset, impl.code, impl.pass_threshold, impl.network, impl.judge, impl.isolation, impl.grader)
+    return _register(principal, made, label, description)
+
+
 def register_grader(principal: Principal, subset: Subset) -> ImplRegistration | None:
     """The impl of the subset's own grader, so that it runs without naming one."""
     if subset.grader is None:

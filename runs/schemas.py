@@ -90,6 +90,16 @@ class PublishBody(Body):
     visibility: Literal["public", "private"] = "public"
 
 
+class ImplFromRunBody(Body):
+    """``POST /v1/impls/from_run``: the scorer of a run, for another subset (default: the run's own)."""
+
+    from_run: Name
+    subset: Name | None = None
+    benchmark: Name | None = None
+    label: Annotated[str, Field(max_length=200)] = ""
+    description: Annotated[str, Field(max_length=20_000)] = ""
+
+
 class RunPatch(PatchBody):
     """``PATCH /v1/runs/{id}``: only what may change after launch."""
 

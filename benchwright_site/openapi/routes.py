@@ -41,6 +41,10 @@ _ONE = (FIELDS, IF_NONE_MATCH)
 _STATUSES = ("queued", "running", "needs_input", "ok", "failed", "halted")
 _ROW_SORTS = ("task", "score", "duration_ms", "cost", "tokens_in", "tokens_out", "created_at", "task_id")
 _CODE = ("text/plain", "application/json")
+_RUNS_OF = (
+    *paged("created_at", "started_at", "finished_at", default="-created_at"),
+    query("status", "Only in this state.", choice(*_STATUSES)),
+)
 
 ROUTES: dict[str, Route] = {
     "GET /me": Route("me", "Account"),
@@ -76,6 +80,9 @@ ROUTES: dict[str, Route] = {
         also=(404,),
     ),
     "POST /impls": Route("create_impl", "Impl"),
+    "POST /impls/from_run": Route("create_impl_from_run", "Impl"),
+    "GET /registry/subsets/{subset_id}/runs": Route("list_subset_runs", "RunList", _RUNS_OF),
+    "GET /registry/impls/{impl_id}/runs": Route("list_impl_runs", "RunList", _RUNS_OF),
     "GET /impls/{impl_id}": Route("get_impl", "Impl", (expand("subset"), *_ONE)),
     "PATCH /impls/{impl_id}": Route("update_impl", "Impl", (IF_MATCH,)),
     "DELETE /impls/{impl_id}": Route("delete_impl", None),

@@ -2,8 +2,8 @@
 
 from ninja import Router
 
-from runs.api import artifacts, changes, following, listing, results
+from runs.api import artifacts, changes, following, listing, results, scoring
 
 router = Router(tags=["runs"])
-for part in (changes, listing, following, results, artifacts):
+for part in (changes, listing, following, results, artifacts, scoring):
     router.add_router("", part.router)

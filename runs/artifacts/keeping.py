@@ -113,7 +113,7 @@ class Keeping:
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._store()
-        except Exception as error:  # noqa: BLE001 (a run must not end otherwise because of its logs)
+        except Exception as error:  # a run must not end otherwise because of its logs
             log.warning("some logs of run %s were not stored: %r", self._context.run.id, error)
 
     async def _store(self) -> None:

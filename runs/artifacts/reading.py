@@ -23,10 +23,15 @@ SERVED = frozenset({"text/plain", "application/json", "application/x-ndjson", "i
 def visible(run: Run, viewer: Principal | None, *, answers: bool) -> QuerySet[Artifact]:
     """The artifacts of a run that this viewer may see. ``answers``: whether they may see its expected answers."""
     hidden: list[str] = [] if answers else list(_ANSWERS)
-    mine = viewer is not None and run.owner_id == viewer.account.pk
-    if not mine and not visibility.registrations(viewer).filter(impl=run.impl_id).exists():
+    if not may_read_scorer(run, viewer):
         hidden += _SCORER
     return Artifact.objects.filter(run=run).exclude(type__in=hidden)
+
+
+def may_read_scorer(run: Run, viewer: Principal | None) -> bool:
+    """The run's owner, and whoever may read the impl in the registry."""
+    mine = viewer is not None and run.owner_id == viewer.account.pk
+    return mine or visibility.registrations(viewer).filter(impl=run.impl_id).exists()
 
 
 def newest(rows: QuerySet[Artifact]) -> QuerySet[Artifact]:

@@ -155,13 +155,22 @@ def test_14_artifacts(bw: Benchwright, run: Any) -> None:
     assert len(bw.runs.fingerprint(run.id).sha256) == 64
 
 
-def test_14_registry(bw: Benchwright, bm: Any, sub: Any, impl: Any) -> None:
+def test_14_registry(bw: Benchwright, bm: Any, sub: Any, impl: Any, run: Any) -> None:
     assert bm.id in [one.id for one in bw.registry.benchmarks.list(tag="sums", sort=None, limit=50)]
     assert bw.registry.benchmarks.get(bm.id, expand=["subsets"]).subsets[0].slug == "main"
     assert bw.registry.benchmarks.find(name="Sums").id == bm.id
     assert bw.registry.subsets.get(sub.id).task_count == 6
     assert bw.registry.impls.get(impl.id).label == "sums v1"
     assert bw.registry.impls.code(impl.id) == CODE
+    assert run.id in [one.id for one in bw.registry.subsets.runs(sub.id)]
+    assert run.id in [one.id for one in bw.registry.impls.runs(impl.id)]
+
+
+def test_7_a_runs_scorer_for_another_subset(bw: Benchwright, bm: Any, run: Any) -> None:
+    hard = bw.benchmarks.subsets.create(benchmark=bm.id, slug="hard", name="Hard", tasks=rows(2, 100))
+    made = bw.impls.create_from_run(from_run=run.id, benchmark=bm.id, subset=hard.id, label="inherited")
+    assert (made.label, made.subset, bw.impls.code(made.id)) == ("inherited", hard.id, CODE)
+    assert made.code_sha256 == bw.impls.get(run.impl.id).code_sha256
 
 
 def test_14_authoring(bw: Benchwright) -> None:

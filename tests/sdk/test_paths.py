@@ -17,7 +17,6 @@ LATER = {
     *("POST /runs/{}/fork", "POST /runs/{}/approve", "GET /compare", "GET /runs/{}/narrate"),
     *("GET /runs/{}/report", "GET /runs/{}/blocked_hosts"),
     *("GET /registry/benchmarks/{}/range", "GET /registry/subsets/{}/leaderboard"),
-    *("GET /registry/subsets/{}/runs", "GET /registry/impls/{}/runs", "POST /impls/from_run"),
     *("POST /build/subsets", "GET /build/subsets/{}/recipe", "PATCH /build/subsets/{}/recipe"),
     *("GET /build/subsets/{}/samples", "PATCH /build/subsets/{}/samples"),
     *("GET /connections", "POST /connections", "GET /connections/{}", "PATCH /connections/{}"),

@@ -62,7 +62,7 @@ def test_c05_a_public_thing_may_be_read_and_nothing_else(name, things, bob, toke
             assert found == 200
         elif row.about == "list":
             assert found == (401 if caller is None else 200)
-        elif name in ("POST /runs", "POST /impls") and caller is not None:
+        elif name in ("POST /runs", "POST /impls", "POST /impls/from_run") and caller is not None:
             assert found == 201, "anybody may run a public benchmark, also with a scorer of their own"
         else:
             assert found == (401 if caller is None else 404)
