@@ -77,7 +77,7 @@ class GatewayProcess:
             [sys.executable, "manage.py", "gateway"], cwd=ROOT, env=whole, stdout=subprocess.PIPE
         )
         assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], 30)
+        ready, _, _ = select.select([self.process.stdout], [], [], 90)
         line = self.process.stdout.readline() if ready else b""
         assert line.startswith(b"gateway ready"), line
 
