@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 
-from django.db import InterfaceError, OperationalError
+from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from ninja.errors import AuthenticationError, HttpError
 from ninja.errors import ValidationError as NinjaValidationError
@@ -86,6 +86,15 @@ def of_database(request: HttpRequest, error: Exception) -> HttpResponse:
     return response(request, DomainError("unavailable", detail, headers={"Retry-After": "1"}))
 
 
+def of_data(request: HttpRequest, error: DataError) -> HttpResponse:
+    """A value that our own checks let pass and the database refused. Logged: those checks should know it."""
+    log.error("refused by the database: %s %s", request.method, request.path, exc_info=error)
+    detail = "One of the values can't be stored or compared. Nothing was done."
+    return response(
+        request, DomainError("invalid_parameter" if request.method == "GET" else "validation_failed", detail)
+    )
+
+
 def of_validation(request: HttpRequest, error: NinjaValidationError) -> HttpResponse:
     # The view's own name for its body is no part of the place.
     errors = [
@@ -101,6 +110,7 @@ SAID: dict[type[Exception], Callable[..., HttpResponse]] = {
     NinjaValidationError: of_validation,
     HttpError: of_http_error,
     Http404: of_not_found,
+    DataError: of_data,
     OperationalError: of_database,
     InterfaceError: of_database,
     Exception: of_failure,

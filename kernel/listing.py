@@ -79,9 +79,10 @@ def _text(raw: str) -> str:
 def _time(raw: str) -> datetime:
     try:
         made = datetime.fromisoformat(raw.replace(" ", "+"))  # a bare + in a query string arrives as a space
-    except ValueError:
+        # In UTC, since the database takes fewer offsets than RFC 3339 allows.
+        return made.astimezone(UTC) if made.tzinfo else made.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise ValueError("an RFC 3339 time, like 2026-04-01T09:15:23Z") from None
-    return made if made.tzinfo else made.replace(tzinfo=UTC)
 
 
 def _flag(raw: str) -> bool:
