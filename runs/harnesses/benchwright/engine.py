@@ -8,16 +8,18 @@ from typing import Any
 from kernel.faults import fault
 from runs import results
 from runs.artifacts.keeping import Keeping
-from runs.compute.base import ComputeFault, Death, Roles, ScorerFault
+from runs.compute.base import Roles
 from runs.context import Context, LeaseLost, PhaseError
 from runs.harnesses.benchwright.cells import Cell, Past, Piece
-from runs.harnesses.benchwright.intake import Intake
+from runs.harnesses.benchwright.crew import Crew
+from runs.harnesses.benchwright.feeding.intake import Intake
 from runs.harnesses.benchwright.line import Line
-from runs.harnesses.benchwright.pulse import PROGRESS_SECONDS, CeilingReached, Halted, Pulse, beat_seconds
-from runs.harnesses.benchwright.rows import output_row, result_row, scorer_broken
+from runs.harnesses.benchwright.rows import output_row, result_row
 from runs.harnesses.benchwright.scoring import Scoring
+from runs.harnesses.benchwright.settling import Settling
 from runs.harnesses.benchwright.solving import Solving
-from runs.harnesses.benchwright.waits import Waits
+from runs.harnesses.benchwright.telling.pulse import PROGRESS_SECONDS, CeilingReached, Halted, Pulse, beat_seconds
+from runs.harnesses.benchwright.telling.waits import Waits
 from runs.harnesses.benchwright.writer import Writer
 from runs.hot import Batch, EventRow
 
@@ -26,32 +28,29 @@ ATTEMPT_SECONDS = 600.0  # where no limits.attempt.duration is declared
 SCORE_SILENCE_SECONDS = 90.0  # without a sign of life from a role that has work; its own limit per row is shorter
 DRAIN_SECONDS = 20.0
 CUT_SECONDS = 5.0  # for answers in hand when somebody halts the run
-RESTART_TRIES = 5
 TICK_SECONDS = 0.1
-SETTLE_SECONDS = 0.01
 
 
 class Engine:
     """Runs until no shard of the phase is free, the run is halted, or our leases are lost."""
 
     def __init__(self, context: Context, roles: Roles, intake: Intake, line: Line, keeping: Keeping) -> None:
-        self._context, self._roles, self._intake, self._line = context, roles, intake, line
+        self._context, self._intake, self._line = context, intake, line
         self._keeping = keeping
         self._waits = Waits()
         attempt_seconds = context.ceilings.attempt.duration or context.ceilings.task.duration or ATTEMPT_SECONDS
-        self._solving = Solving(line.key, self._told_start, self._solved, attempt_seconds)
+        self._settling = Settling(line, self._spawn, self._settled)
+        self._solving = Solving(line.key, self._told_start, self._settling.add, attempt_seconds)
         self._scoring = Scoring(self._scored)
         self._writer = Writer(context, self._written)
         self._pulse = Pulse(context)
         self._pieces: dict[int, Piece] = {}
         self._finishing: set[int] = set()
         self._stored: dict[tuple[int, int], Cell] = {}  # outputs on their way to the database, then to score
-        self._unsettled: list[Cell] = []
-        self._settling = 0
         self._wake = asyncio.Event()
+        self._crew = Crew(roles, line, keeping, self._spawn, self._wake.set)
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
-        self._restarts = 0
         self._over: tuple[float, str, bool] | None = None  # (until, halt reason, asked by us): start nothing more
         self._warned = False
         self._claiming = self._none_free = False
@@ -62,8 +61,7 @@ class Engine:
 
     async def run(self) -> None:
         """Raises PhaseError, LeaseLost, Halted."""
-        self._attach("solve")
-        self._attach("score")
+        self._crew.attach(self._solving, self._scoring)
         self._spawn(self._writer.run())
         self._spawn(self._keeping.run())
         self._spawn(self._beat())
@@ -105,10 +103,7 @@ class Engine:
     def _cut(self, reason: str) -> None:
         """Somebody halts the run: calls in flight are given up, answers in hand are still scored."""
         self._over = (asyncio.get_running_loop().time() + CUT_SECONDS, reason, False)
-        self._solving.role = None
-        self._roles.solve.on_death = None
-        self._roles.solve.kill()
-        self._solving.running.clear()
+        self._crew.cut()
 
     def _close_to(self, reason: str) -> None:
         """A ceiling is reached: what runs is paid for, so it may end, and is scored."""
@@ -118,7 +113,7 @@ class Engine:
 
     async def _wind_down(self, until: float, reason: str, ours: bool) -> None:
         """Raises Halted once everything in hand has its outcome, or time is up."""
-        in_hand = self._solving.running or self._settling or self._stored or not self._scoring.empty
+        in_hand = self._solving.running or self._settling.under_way or self._stored or not self._scoring.empty
         if (in_hand or not self._writer.idle) and asyncio.get_running_loop().time() < until:
             return
         if ours:
@@ -146,7 +141,7 @@ class Engine:
         """Told to stop: finish what runs, give the rest back. Nothing counts against a task."""
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
-                while self._solving.running or self._settling or self._stored or self._scoring.running:
+                while self._solving.running or self._settling.under_way or self._stored or self._scoring.running:
                     self._scoring.feed(asyncio.get_running_loop().time())
                     await asyncio.sleep(TICK_SECONDS)
         except TimeoutError:
@@ -232,39 +227,12 @@ class Engine:
             return
         self._writer.add(EventRow(cell.shard, "MaterializeTaskStarted", cell.label()))
 
-    def _solved(self, cells: list[Cell]) -> None:
-        """Ask for the facts of what a moment brings together: one question for many cells."""
-        self._settling += len(cells)
-        if not self._unsettled:
-            asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._settle_all)
-        self._unsettled += cells
-
-    def _settle_all(self) -> None:
-        cells, self._unsettled = self._unsettled, []
-        self._spawn(self._settle(cells))
-
-    async def _settle(self, cells: list[Cell]) -> None:
-        try:
-            facts = await self._line.facts([(cell.ordinal, cell.attempt) for cell in cells])
-        finally:
-            self._settling -= len(cells)
-        fault("P5")
-        for cell, account in zip(cells, facts, strict=True):
+    def _settled(self, cells: list[Cell]) -> None:
+        for cell in cells:
             self._waits.ended(cell)
-            if cell.shard not in self._pieces:
-                continue
-            cell.facts = account
-            cell.solve_ms = max(0, cell.solve_ms - int(account.get("waited_ms") or 0))  # our queue is not its time
-            if cell.cancelled and "infra" not in (cell.fault or {}):
-                cell.fault = {
-                    "infra": account.get("error_class") or "timeout",
-                    "message": account.get("error_message") or "solve was stopped: its time was up",
-                }
-            elif cell.lease != self._line.lease and "infra" not in (cell.fault or {}):
-                # Its key died with the old gateway, so what the scorer made of that is not the model's doing.
-                cell.fault = {"infra": "provider_error", "message": "the gateway restarted during this attempt"}
-            self._go_on(cell, results.after_solve(cell.fault, account), stored=False)
-            self._watch_spending(account)
+            if cell.shard in self._pieces:
+                self._go_on(cell, results.after_solve(cell.fault, cell.facts), stored=False)
+                self._watch_spending(cell.facts)
 
     def _watch_spending(self, account: dict[str, Any]) -> None:
         if self._pulse.spend(account):
@@ -416,58 +384,4 @@ class Engine:
             told,
             "Add the key again as a new secret, then replay the run with only_errored.",
         )
-        self._wake.set()
-
-    # -- the sandbox's roles ------------------------------------------------------------------------------------------
-
-    def _attach(self, name: str) -> None:
-        role = self._roles.solve if name == "solve" else self._roles.score
-        if name == "solve":
-            self._solving.role = role
-            role.on_messages = self._solve_said
-        else:
-            self._scoring.role = role
-            role.on_messages = self._score_said
-        role.on_death = lambda death: self._role_died(name, death)
-
-    def _solve_said(self, messages: list[dict[str, Any]]) -> None:
-        self._restarts = 0
-        self._keep("solve", self._solving.running, messages)
-        self._solving.take(messages)
-        self._wake.set()
-
-    def _score_said(self, messages: list[dict[str, Any]]) -> None:
-        self._restarts = 0
-        self._keep("score", self._scoring.running, messages)
-        self._scoring.take(messages, asyncio.get_running_loop().time())
-        self._wake.set()
-
-    def _keep(self, name: str, running: dict[int, Cell], messages: list[dict[str, Any]]) -> None:
-        """What the role told of its cells beside the answers."""
-        for message in messages:
-            if "log" in message or "raw" in message:
-                cell = running.get(message["cell"])
-                if cell is not None and cell.attempt == message["attempt"]:
-                    self._keeping.said(name, cell, message)
-
-    def _role_died(self, name: str, death: Death) -> None:
-        log.info("%s sandbox of run %s ended: %s %s", name, self._context.run.id, death.reason, death.detail)
-        (self._solving if name == "solve" else self._scoring).died(death)
-        self._spawn(self._restart(name))
-
-    async def _restart(self, name: str) -> None:
-        self._restarts += 1
-        await asyncio.sleep(0 if self._restarts < RESTART_TRIES else 1.0)
-        try:
-            await self._roles.restart(name)
-        except ScorerFault as error:
-            raise scorer_broken(error) from error
-        except ComputeFault as error:
-            if self._restarts > 2 * RESTART_TRIES:
-                raise PhaseError("sandbox_unavailable", f"The {name} sandbox does not start: {error}") from error
-            self._spawn(self._restart(name))
-            return
-        if name == "solve":
-            await self._line.open(self._roles.listener)
-        self._attach(name)
         self._wake.set()

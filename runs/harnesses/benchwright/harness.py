@@ -13,11 +13,11 @@ from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFau
 from runs.compute.table import COMPUTE
 from runs.context import Context, PhaseError
 from runs.harnesses.benchwright.engine import Engine
-from runs.harnesses.benchwright.intake import Intake
+from runs.harnesses.benchwright.feeding.intake import Intake
+from runs.harnesses.benchwright.feeding.loading import Extracted
 from runs.harnesses.benchwright.line import Line
-from runs.harnesses.benchwright.loading import Extracted
-from runs.harnesses.benchwright.pulse import Halted
 from runs.harnesses.benchwright.rows import scorer_broken
+from runs.harnesses.benchwright.telling.pulse import Halted
 
 log = logging.getLogger(__name__)
 IDLE = "from bench_task import BenchTask\n\n\nclass Task(BenchTask):\n    pass\n"

@@ -24,7 +24,7 @@ STACK = 1 << 20
 # wake up that often, so Python's own 5 ms costs more than the work itself.
 TURN = 0.02
 BUSY = 32  # solves that run at once: with that many, the next messages and answers are a moment away
-PAUSE = 0.001  # seconds
+PAUSE = 0.002  # seconds
 COLLECT = (10_000, 10, 10)  # new objects between collections: a task makes hundreds that die by themselves
 COROUTINE = 0x80  # a code object's flag of ``async def``
 OUTPUT_CAP = 32 << 20  # bytes of JSON: an answer with its log

@@ -10,7 +10,7 @@ from runs.artifacts.keeping import Keeping
 from runs.compute.base import Death, RoleDead, Roles
 from runs.context import Context, PhaseError
 from runs.harnesses.benchwright.cells import Cell, Past, Piece
-from runs.harnesses.benchwright.loading import Extracted, past_of, rows_of
+from runs.harnesses.benchwright.feeding.loading import Extracted, past_of, rows_of
 from runs.leases import Lease
 
 log = logging.getLogger(__name__)

@@ -1,0 +1,60 @@
+"""Between "solve has ended" and "what follows": the gateway's account of each attempt, asked for many at once."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from kernel.faults import fault
+from runs.harnesses.benchwright.cells import Cell
+from runs.harnesses.benchwright.line import Line
+
+GATHER_SECONDS = 0.01  # one question for all that end within it
+
+
+class Settling:
+    """``settled(cells)`` gets cells whose facts are in. ``spawn`` runs a coroutine as one of the engine's tasks."""
+
+    def __init__(
+        self,
+        line: Line,
+        spawn: Callable[[Coroutine[Any, Any, None]], None],
+        settled: Callable[[list[Cell]], None],
+    ) -> None:
+        self._line, self._spawn, self._settled = line, spawn, settled
+        self._gathered: list[Cell] = []
+        self.under_way = 0
+
+    def add(self, cells: list[Cell]) -> None:
+        self.under_way += len(cells)
+        if not self._gathered:
+            asyncio.get_running_loop().call_later(GATHER_SECONDS, self._ask)
+        self._gathered += cells
+
+    def _ask(self) -> None:
+        cells, self._gathered = self._gathered, []
+        self._spawn(self._settle(cells))
+
+    async def _settle(self, cells: list[Cell]) -> None:
+        try:
+            accounts = await self._line.facts([(cell.ordinal, cell.attempt) for cell in cells])
+        finally:
+            self.under_way -= len(cells)
+        fault("P5")
+        for cell, account in zip(cells, accounts, strict=True):
+            cell.facts = account
+            cell.solve_ms = max(0, cell.solve_ms - int(account.get("waited_ms") or 0))  # our queue is not its time
+            if "infra" not in (cell.fault or {}):
+                cell.fault = self._infra(cell, account) or cell.fault
+        self._settled(cells)
+
+    def _infra(self, cell: Cell, account: dict[str, Any]) -> dict[str, Any] | None:
+        """The fault of ours that ended the attempt, if one did."""
+        if cell.cancelled:
+            return {
+                "infra": account.get("error_class") or "timeout",
+                "message": account.get("error_message") or "solve was stopped: its time was up",
+            }
+        if cell.lease != self._line.lease:
+            # Its key died with the old gateway, so what the scorer made of that is not the model's doing.
+            return {"infra": "provider_error", "message": "the gateway restarted during this attempt"}
+        return None
