@@ -11,5 +11,6 @@ urlpatterns = [
     path("runs/<uuid:run_id>", views.run, name="run"),
     path("runs/<uuid:run_id>/report", views.report, name="run_report"),
     path("runs/<uuid:run_id>/halt", views.halt, name="run_halt"),
+    path("runs/<uuid:run_id>/files/<str:artifact_id>", views.file, name="run_file"),
     path("runs/<uuid:run_id>/tasks/<str:task_id>", views.task, name="run_task"),
 ]

@@ -12,7 +12,7 @@ from accounts.pages.viewers import signed_in, viewer
 from kernel.errors import DomainError
 from runs import halting, queries
 from runs.models import Run
-from runs.pages import list_page, run_page, task_page
+from runs.pages import left, list_page, run_page, task_page
 from runs.pages.launch import page as launch_page
 from runs.pages.launch.form import Form
 
@@ -65,6 +65,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """One run, going or done."""
     found = _run(request, run_id)
     context = run_page.page(found, request.GET.dict(), mine=_mine(request, found))
+    context["files"] = left.of_run(found, viewer(request.user))
     return render(request, "runs/live.html" if context["live"] else "runs/done.html", context)
 
 
@@ -77,6 +78,13 @@ def task(request: HttpRequest, run_id: UUID, task_id: str) -> HttpResponse:
     if context is None:
         raise Http404
     return render(request, "runs/task.html", context)
+
+
+@never_cache
+@require_safe
+def file(request: HttpRequest, run_id: UUID, artifact_id: str) -> HttpResponse:
+    """One file that the run left, as a download."""
+    return left.download(_run(request, run_id), artifact_id, viewer(request.user))
 
 
 @require_safe

@@ -91,7 +91,8 @@ def _halt_sentence(reason: str | None) -> str:
     if reason.startswith("limit_exceeded:"):
         level, _, quantity = reason.removeprefix("limit_exceeded:").partition(".")
         return f"Stopped at its {quantity.replace('_', ' ')} ceiling ({level}.{quantity})."
-    known = {"user": "Stopped by its owner.", "staff": "Stopped by those who run this installation.", "monthly_cap": "Stopped at the monthly cap.",
+    known = {"user": "Stopped by its owner.", "staff": "Stopped by those who run this installation.",
+             "monthly_cap": "Stopped at the monthly cap.",
              "balance": "Stopped: the balance was used up."}  # fmt: skip
     return known.get(reason, f"Stopped: {reason}.")
 

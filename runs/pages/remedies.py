@@ -44,6 +44,7 @@ class Remedy:
     """One class: how many, what it means, where to see them, and the command that runs them again (or "").
 
     ``message``: what the first of them ended with, in the words of the scorer or the provider; "" where it has none.
+    ``only``: the slice of the launch page that runs them again, or "".
     ``again``: how many cells that command runs; it knows outcomes, not classes.
     """
 
@@ -54,6 +55,7 @@ class Remedy:
     message: str
     link: str
     command: str
+    only: str
     again: int
     scope: str
     price: str
@@ -86,6 +88,7 @@ def _remedy(run: Run, group: Mapping[str, Any], each: float | None) -> Remedy:
         message=group.get("message") or "",
         link=Wanted().link(outcome=group["outcome"], error_class=name),
         command=f"benchwright run --replay-from {run.id} {flag}" if flag else "",
+        only=flag.removeprefix("--").replace("-", "_"),
         again=again,
         scope=" or ".join(outcomes),
         price=UNKNOWN if each is None else _price(each * again),

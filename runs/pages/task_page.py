@@ -8,7 +8,7 @@ from accounts.principal import Principal
 from kernel.errors import DomainError
 from runs import payloads
 from runs.models import Run, TaskResult
-from runs.pages import remedies, run_page, table
+from runs.pages import left, remedies, run_page, table
 
 FOLD = 1_500  # characters of a value shown before it folds
 LONGEST = 100_000  # characters of a value that a page carries; the API has the rest
@@ -30,16 +30,20 @@ def page(run: Run, result_id: str, *, viewer: Principal | None, mine: bool) -> d
         "badges": run_page.badges(run),
         "mine": mine,
         "unpriced": bool(table.unpriced_cells(run, [row.ordinal])),
+        "ran_code": row.outcome != "skipped" and not row.reused,
         "meaning": remedies.meaning(row.error_class or ""),
         "threshold": run.impl.pass_threshold if run.impl else None,
         "input": shown(full["input"]),
         "expected": shown(full["expected"]),
         "expected_hidden": full["expected_hidden"],
+        "solve_input": shown(full["solve_input"]),
+        "score_expected": shown(full["score_expected"]),
         "output": shown(full["output"]),
         "explanation": full["explanation"],
         "metrics": shown(full["metrics"]),
         "calls": [_call(call) for call in full["calls"][:CALLS]],
         "calls_more": max(len(full["calls"]) - CALLS, 0),
+        "left": left.of_task(run, row.ordinal, viewer),
         "earlier": earlier,
         "later": later,
         "history": _history(run, row),

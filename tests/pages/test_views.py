@@ -1,6 +1,8 @@
 """The pages of runs: who sees what, and what they say."""
 
 import re
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -10,7 +12,8 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from kernel import ids
-from runs.models import Run
+from runs.artifacts import records
+from runs.models import Artifact, Run, TaskResult
 from tests.factories import runs as make
 
 DOOR = "allauth.account.auth_backends.AuthenticationBackend"
@@ -177,7 +180,7 @@ def test_it_tells_the_first_reason_of_each_group(browser: Client, alice: User) -
     run.results.filter(ordinal=2).update(error_message="a later reason")
     make.end(run)
     body = browser.get(f"/runs/{run.id}").content.decode()
-    groups = re.findall(r'<div class="remedy">.*?</a></div>', body, re.S)
+    groups = re.findall(r'<div class="remedy">.*?</a></span></div>', body, re.S)
     assert len(groups) == 2
     assert "The first: the key was rejected (401):␛ &lt;b&gt;No auth&lt;/b&gt;" in groups[0]
     assert "a later reason" not in groups[0]
@@ -459,3 +462,101 @@ def test_it_takes_only_the_one_spelling_of_an_id(browser: Client, alice: User) -
     run = make.live(alice)
     assert browser.get(f"/runs/{str(run.id).upper()}").status_code == 404
     assert browser.get(f"/runs/{UUID(str(run.id)).hex}").status_code == 404
+
+
+# --- sorting, files, logs ---
+def test_the_list_sorts_by_rate_and_cost_and_pages(browser: Client, alice: User) -> None:
+    made = []
+    for number in range(30):
+        run = make.run(alice, make.benchmark(alice, tasks=10), planned=10)
+        make.start(run)
+        make.results(run, make.mixed(number % 10, 9 - number % 10), outputs=False)
+        make.end(run)
+        made.append(run)
+    first = listed(browser, "/runs?sort=-rate")
+    second = listed(browser, "/runs?sort=-rate&start=25")
+    assert len(first) == 25
+    assert len(second) == 5
+    assert {*first, *second} == {str(run.id) for run in made}
+    rates = [Run.objects.get(id=key).passed for key in first + second]
+    assert rates == sorted(rates, reverse=True)
+    costs = [Run.objects.get(id=key).cost_model for key in listed(browser, "/runs?sort=cost")]
+    assert costs == sorted(costs)
+    page = browser.get("/runs?sort=-rate").content.decode()
+    assert 'aria-sort="descending"><a href="?sort=rate"' in page
+    for odd in ("sort=drop", "sort=--rate", "start=-1&sort=cost", "provider=%00", "start=99999999&sort=rate"):
+        assert browser.get(f"/runs?{odd}").status_code == 200
+
+
+def test_the_list_filters_by_provider_and_by_ids(browser: Client, alice: User) -> None:
+    simulated = make.run(alice, planned=4, sut={"model": "echo", "provider": "simulated"})
+    routed = make.done(alice)
+    assert listed(browser, "/runs?provider=simulated") == [str(simulated.id)]
+    assert listed(browser, f"/runs?q={routed.benchmark_id}") == [str(routed.id)]
+    assert listed(browser, f"/runs?q={routed.impl_id}") == [str(routed.id)]
+    assert "No run matches at openrouter" not in text(browser, "/runs?provider=openrouter")
+
+
+def test_slices_lead_to_the_launch_page(browser: Client, alice: User) -> None:
+    run = make.done(alice)
+    page = browser.get(f"/runs/{run.id}").content.decode()
+    assert f'href="/runs/new?replay={run.id}"' in page
+    assert f'href="/runs/new?replay={run.id}&amp;only=only_errored"' in page
+    assert browser.get(f"/runs/new?replay={run.id}&only=only_errored").status_code == 200
+    Run.objects.filter(id=run.id).update(visibility="public")
+    assert "/runs/new" not in Client().get(f"/runs/{run.id}").content.decode()
+
+
+@pytest.fixture
+def kept(alice: User, tmp_path: Path, settings: Any) -> tuple[Run, str]:
+    """A done run with a log of one task, the code, and the summary; and that task's result."""
+    settings.ARTIFACTS_DIR = tmp_path / "artifacts"
+    run = make.done(alice)
+    row = TaskResult.objects.filter(run=run, ordinal=3).get()
+    said = b"\x1b[31mlooking\x1b[0m\r\n10%\r50%\r100%\n<script>alert(1)</script>\n"
+    log = records.put(run.id, "log", f"{row.task_id}.solve.log", said)
+    assert log is not None
+    Artifact.objects.filter(id=log.id).update(ordinal=3, task_id=row.task_id)
+    records.put(run.id, "summary", "summary.json", b'{"passed": 157}')
+    return run, row.id
+
+
+def test_a_task_shows_what_its_code_printed(browser: Client, kept: tuple[Run, str]) -> None:
+    run, row = kept
+    page = browser.get(f"/runs/{run.id}/tasks/{row}").content.decode()
+    assert "looking\n100%\n&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "[31m" not in page
+    other = TaskResult.objects.filter(run=run, ordinal=4).get()
+    assert "What solve and score print stands here." in text(browser, f"/runs/{run.id}/tasks/{other.id}")
+
+
+def test_files_are_saved_and_never_shown_as_pages(browser: Client, kept: tuple[Run, str]) -> None:
+    run, row = kept
+    page = browser.get(f"/runs/{run.id}").content.decode()
+    links = re.findall(rf'href="(/runs/{run.id}/files/[^"]+)"', page)
+    assert len(links) == 1
+    answer = browser.get(links[0])
+    assert answer.content == b'{"passed": 157}'
+    assert answer["Content-Disposition"].startswith('attachment; filename="summary.json"')
+    assert answer["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
+    log = re.search(
+        rf'href="(/runs/{run.id}/files/[^"]+)"', browser.get(f"/runs/{run.id}/tasks/{row}").content.decode()
+    )
+    assert log is not None
+    assert browser.get(log[1])["Content-Type"] == "text/plain; charset=utf-8"
+
+
+def test_a_log_may_hold_answers_so_strangers_do_not_see_it(kept: tuple[Run, str], bob: User) -> None:
+    run, row = kept
+    log = Artifact.objects.get(type="log")
+    stranger = Client()
+    stranger.force_login(bob, backend=DOOR)
+    assert stranger.get(f"/runs/{run.id}/files/{log.id}").status_code == 404
+    Run.objects.filter(id=run.id).update(visibility="public")
+    run.subset.answers = "closed"  # type: ignore[union-attr]
+    run.subset.save()  # type: ignore[union-attr]
+    for reader in (stranger, Client()):
+        assert reader.get(f"/runs/{run.id}/files/{log.id}").status_code == 404
+        assert "looking" not in reader.get(f"/runs/{run.id}/tasks/{row}").content.decode()
+    other = make.done(bob)
+    assert stranger.get(f"/runs/{other.id}/files/{log.id}").status_code == 404

@@ -1,0 +1,139 @@
+"""Every page, walked by link in a real browser: as owner, stranger and nobody, on a phone and at a desk.
+
+What somebody else may write is a canary everywhere. Nothing of it runs, no page scrolls sideways, no link is dead, and
+the browser has nothing to complain about.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from accounts import tokens
+from accounts.models import User
+from accounts.principal import BrowserSession
+from registry.models import Benchmark, ImplRegistration, Subset
+from runs.artifacts import records
+from runs.models import Artifact, Run
+from tests.pages.test_browser import CANARY, DOOR, HOOK, TOO_WIDE, listen, poisoned
+
+pytestmark = pytest.mark.browser
+WIDTHS = (390, 1280)
+# Forms of what was refused answer 4xx on purpose; these are walked to, not posted.
+ENTRIES = ("/runs", "/runs/new", "/registry", "/registry/new", "/manage/tokens", "/manage/security", "/accounts/2fa/",
+           "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/")  # fmt: skip
+LINKS = """[...document.querySelectorAll("a[href]")]
+  .map((each) => each.href).filter((each) => each.startsWith(location.origin)).map((each) => each.split("#")[0])"""
+SKIPPED = ("/accounts/logout/", "/v1/", "/readyz", "/admin/", "/accounts/reauthenticate/")
+MOST = 90  # pages of one walk; the world below has fewer
+
+
+def world(owner: User, folder: Path) -> tuple[Run, Run]:
+    """A going and an ended run, a benchmark of each state, tokens and files, all with canaries for names."""
+    going, _ = poisoned(owner, ended=False)
+    done, _ = poisoned(owner, ended=True)
+    for run in (going, done):
+        above = run.benchmark
+        assert above is not None
+        above.description, above.category, above.tags = CANARY * 2, CANARY[:80], [CANARY[:60]]
+        above.save()
+        Subset.objects.filter(benchmark=above).update(
+            description=CANARY * 2, kinds=[CANARY[:80]], grader={"kind": CANARY}, answers="open"
+        )
+        ImplRegistration.objects.create(impl=run.impl, owner=owner, label=CANARY[:200], description=CANARY * 2)
+        type(run.impl).objects.filter(pk=run.impl_id).update(code=CANARY * 3)
+    Subset.objects.filter(benchmark=going.benchmark).update(rolling=True)
+    Benchmark.objects.create(id="bm_empty", owner=owner, name=CANARY[:200])
+    log = records.put(done.id, "log", f"{CANARY[:200]}.log", CANARY.encode() * 3)
+    assert log is not None
+    Artifact.objects.filter(id=log.id).update(ordinal=0)
+    tokens.mint(BrowserSession(owner), CANARY[:100].replace("\x07", ""), ["runs:read"])
+    return going, done
+
+
+class Walk:
+    """Follows every link once, from the entries on."""
+
+    def __init__(self, page: Page, base: str) -> None:
+        self.page, self.base = page, base
+        self.heard = listen(page)
+        self.seen: dict[str, int] = {}
+
+    def go(self, waiting: list[str]) -> None:
+        while waiting and len(self.seen) < MOST:
+            path = waiting.pop(0)
+            if path in self.seen or path.startswith(SKIPPED) or "/files/" in path:
+                continue
+            answer = self.page.goto(path, wait_until="load")
+            assert answer is not None
+            self.seen[path] = answer.status
+            self.look(path)
+            links = self.page.evaluate(LINKS)
+            waiting += [link.removeprefix(self.base) for link in links if worth(link.removeprefix(self.base))]
+        assert len(self.seen) < MOST, "the walk has no end"
+
+    def look(self, path: str) -> None:
+        self.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        assert self.page.evaluate("window.canaries") == [], path
+        assert self.page.locator("main script, main img:not(.qr), main math, main [onmouseover]").count() == 0, path
+        assert self.page.evaluate(TOO_WIDE) == [], path
+        assert self.page.locator("h1").count() == 1, path
+        assert "49" not in self.page.locator("h1").inner_text(), path
+
+
+def worth(path: str) -> bool:
+    """One page of each kind is enough: not each order of each table, not each task."""
+    return "sort=" not in path and "start=" not in path and "class=" not in path and "/accounts/login/?next" not in path
+
+
+@pytest.fixture
+def browse(chromium: Browser, site: str) -> Iterator[Callable[..., tuple[BrowserContext, Page]]]:
+    made: list[BrowserContext] = []
+
+    def begin(user: User | None, width: int) -> tuple[BrowserContext, Page]:
+        context = chromium.new_context(viewport={"width": width, "height": 800}, base_url=site)
+        if user is not None:
+            client = Client()
+            client.force_login(user, backend=DOOR)
+            context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": site}])
+        context.add_init_script(HOOK)
+        made.append(context)
+        return context, context.new_page()
+
+    yield begin
+    for context in made:
+        context.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("who", ["owner", "stranger", "nobody"])
+def test_k01_every_page_is_inert_and_leads_somewhere(
+    browse: Callable[..., tuple[BrowserContext, Page]], site: str, alice: User, bob: User, tmp_path: Path,
+    settings: Any, who: str, width: int,
+) -> None:  # fmt: skip
+    settings.ARTIFACTS_DIR = tmp_path / "artifacts"
+    going, done = world(alice, tmp_path)
+    if who != "owner":
+        Run.objects.filter(id=done.id).update(visibility="public")
+        Benchmark.objects.filter(pk=done.benchmark_id).update(visibility="public")
+    _, page = browse({"owner": alice, "stranger": bob, "nobody": None}[who], width)
+    walk = Walk(page, site)
+    walk.go([*ENTRIES, f"/runs/{done.id}", f"/registry/{done.benchmark_id}"])
+    assert {path: status for path, status in walk.seen.items() if status >= 400} == {}
+    assert walk.heard == []
+    ours = {f"/runs/{done.id}", f"/registry/{done.benchmark_id}"}
+    assert ours <= set(walk.seen)
+    private = f"/runs/{going.id}"
+    assert (private in walk.seen) == (who == "owner")
+    if who == "owner":
+        assert "/registry/bm_empty/subset" in walk.seen
+        assert any(path.startswith("/runs/new?replay=") for path in walk.seen)
+        assert any("/tasks/" in path for path in walk.seen)
+        return
+    answer = page.goto(private)
+    assert answer is not None
+    assert answer.status == 404
+    assert page.evaluate("window.canaries") == []
