@@ -80,7 +80,7 @@ ROUTES: dict[str, Route] = {
         also=(404,),
     ),
     "POST /impls": Route("create_impl", "Impl"),
-    "POST /impls/from_run": Route("create_impl_from_run", "Impl"),
+    "POST /impls/from_run": Route("create_impl_from_run", "Impl", also=(404, 409, 410)),
     "GET /registry/subsets/{subset_id}/runs": Route("list_subset_runs", "RunList", _RUNS_OF),
     "GET /registry/impls/{impl_id}/runs": Route("list_impl_runs", "RunList", _RUNS_OF),
     "GET /impls/{impl_id}": Route("get_impl", "Impl", (expand("subset"), *_ONE)),
