@@ -1,5 +1,6 @@
 """A run, its workers and its gateway, and somebody who starts again whatever dies."""
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -8,9 +9,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from django.conf import settings
+
 from runs import states
+from runs.artifacts.records import blobs
 from runs.compute.watching import tree
-from runs.models import ModelCall, Output, Run, RunEvent, Shard, TaskResult
+from runs.models import Artifact, ModelCall, Output, Run, RunEvent, Shard, TaskResult
 from tests.factories.processes import ROOT, GatewayProcess, Model, database_url
 from tests.operations.serving import Process, alive, began
 
@@ -24,9 +28,10 @@ class Rig:
             "DATABASE_URL": database_url(),
             "DJANGO_SETTINGS_MODULE": "benchwright_site.settings",
             "BENCHWRIGHT_GATEWAY_SOCKET": str(gateway.socket),
-            "BENCHWRIGHT_LEASE_SECONDS": "1",
+            "BENCHWRIGHT_LEASE_SECONDS": "2",
             "BENCHWRIGHT_RUNTIME_DIR": os.environ.get("BENCHWRIGHT_RUNTIME_DIR", ""),
             "BENCHWRIGHT_BROKER_URL": "memory://",
+            "BENCHWRIGHT_ARTIFACTS_DIR": str(settings.ARTIFACTS_DIR),
         }
         self.once = folder / "killed"
         self.deaths: Counter[str] = Counter()
@@ -47,7 +52,7 @@ class Rig:
     def status(self) -> str:
         return Run.objects.values_list("status", flat=True).get(id=self.run.id)
 
-    def until_terminal(self, seconds: float = 60.0, **more: str) -> Run:
+    def until_terminal(self, seconds: float = 150.0, **more: str) -> Run:
         """Start again what dies until the run has ended; fails after ``seconds``."""
         until = time.monotonic() + seconds
         while self.status() not in states.TERMINAL:
@@ -73,7 +78,7 @@ class Rig:
         for worker in self.workers:
             self.born |= {(pid, start) for pid in tree(worker.pid) if (start := began(pid))}
 
-    def until(self, reached: Callable[[], object], seconds: float = 30.0) -> None:
+    def until(self, reached: Callable[[], object], seconds: float = 60.0) -> None:
         until = time.monotonic() + seconds
         while not reached():
             assert time.monotonic() < until, f"not within {seconds} s"
@@ -115,5 +120,8 @@ def check(run: Run, model: Model, *, calls_in_doubt: int = 0) -> None:
     assert terminal.count() == 1
     assert not Shard.objects.filter(run=run).exclude(status="done").exists()
     assert Output.objects.filter(run=run, fault__isnull=True).count() >= run.passed + run.failed
+    for kept in Artifact.objects.filter(run=run):
+        held = blobs().read(kept.blob, kept.start, kept.size)
+        assert hashlib.sha256(held).hexdigest() == kept.sha256, f"{kept.name} is what its row says"
     settled = ModelCall.objects.filter(run=run, status="settled").count()
     assert settled <= model.calls <= settled + calls_in_doubt, "no second call for a settled one"

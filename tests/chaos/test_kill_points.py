@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from accounts.models import User
 from benchmarks.chaos.world import STREAMED
-from runs.models import Shard
+from runs.models import Artifact, Shard
 from tests.chaos.rig import Rig, check
 from tests.factories import planned
 from tests.factories.processes import ASK, ROOT, GatewayProcess, Model, launch
@@ -19,10 +20,10 @@ from tests.twins.openai_twin import Fault
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WORKER_POINTS = ("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "F1", "F2")
+WORKER_POINTS = ("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "A1", "A2", "F1", "F2")
 GATEWAY_POINTS = ("M1", "M2", "M3", "M4", "M5")
-SEEDS = (1, 2, 5)
-REPEATED = {"P5", "P6", *GATEWAY_POINTS}  # passed more than once in a run
+OFTEN = ("P5", "P6", *GATEWAY_POINTS)  # passed with every batch or call of a run
+PASSINGS = {**dict.fromkeys(OFTEN, (1, 2, 5)), "A1": (1, 2), "A2": (1, 2)}
 HALT = "import sys, django; django.setup(); from runs.halting import request_halt; request_halt(sys.argv[1], 'user')"
 
 
@@ -31,8 +32,7 @@ def counts(points: tuple[str, ...]) -> list[object]:
     return [
         pytest.param(point, count, marks=[pytest.mark.chaos] if count > 1 else [], id=f"{point}-{count}")
         for point in points
-        for count in SEEDS
-        if count == 1 or point in REPEATED
+        for count in PASSINGS.get(point, (1,))
     ]
 
 
@@ -41,8 +41,11 @@ def seeds(*values: int) -> list[object]:
 
 
 @pytest.fixture
-def rigged(alice: User, gateway: GatewayProcess, model: Model, tmp_path: Path) -> Iterator[Callable[..., Rig]]:
+def rigged(
+    alice: User, gateway: GatewayProcess, model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Rig]]:
     made: list[Rig] = []
+    monkeypatch.setattr(settings, "ARTIFACTS_DIR", tmp_path / "artifacts")  # what is there already is not stored again
 
     def make(cells: int = 12, code: str = ASK, **fields: object) -> Rig:
         made.append(Rig(launch(alice, model, code, rows=planned.sums(cells), **fields), gateway, tmp_path))
@@ -70,6 +73,7 @@ def test_d01_d02_d03_a_worker_killed_here_costs_nothing(
     assert rig.once.exists(), f"{point} was never reached"
     assert (run.status, run.passed) == ("ok", 12)
     check(run, model)
+    assert set(Artifact.objects.filter(run=run).values_list("type", flat=True)) == {"code", "summary"}
     assert rig.left() == []
 
 
