@@ -1,5 +1,6 @@
 """Making accounts: at the server's shell, and who may sign up by the form."""
 
+import logging
 from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -14,9 +15,11 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.http import HttpRequest
 
+from accounts import rates
 from accounts.models import User
 from kernel.errors import DomainError, invalid
 
+security = logging.getLogger("benchwright.security")
 LOGIN_WINDOW_SECONDS = 300  # of settings.ACCOUNT_RATE_LIMITS
 
 
@@ -60,9 +63,18 @@ class SignUp(DefaultAccountAdapter):  # type: ignore[misc]
         try:
             super().pre_authenticate(request, **credentials)
         except ValidationError:
+            security.warning("login_refused: too many tries from %s", rates.network(request), extra=_of(request))
             refused = ratelimit.respond_429(request)
             refused["Retry-After"] = str(LOGIN_WINDOW_SECONDS)
             raise ImmediateHttpResponse(refused) from None
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        super().authentication_failed(request, **credentials)
+        security.warning("login_failed from %s", rates.network(request), extra=_of(request))
+
+    def post_login(self, request: HttpRequest, user: User, **rest: Any) -> Any:
+        security.info("login of account %s from %s", user.pk, rates.network(request), extra=_of(request))
+        return super().post_login(request, user, **rest)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> Any:
         """Mails name the configured address, whatever host the request named."""
@@ -74,6 +86,10 @@ class SignUp(DefaultAccountAdapter):  # type: ignore[misc]
 
     def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
         return _at_home(super().get_email_confirmation_url(request, emailconfirmation))
+
+
+def _of(request: HttpRequest) -> dict[str, Any]:
+    return {"request_id": getattr(request, "request_id", None)}
 
 
 def _at_home(url: str) -> str:

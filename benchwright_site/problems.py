@@ -30,12 +30,14 @@ BY_STATUS = {
 def response(request: HttpRequest, error: DomainError) -> HttpResponse:
     """The problem as a response."""
     document = error.document(getattr(request, "request_id", None))
-    return HttpResponse(
+    made = HttpResponse(
         strict_json.dumps(strict_json.clean(document)),
         status=error.status,
         content_type="application/problem+json",
         headers=error.headers,
     )
+    made.problem_code = error.code  # type: ignore[attr-defined]  # for the request's log line
+    return made
 
 
 def from_status(request: HttpRequest, found: HttpResponseBase) -> HttpResponse:
@@ -72,23 +74,28 @@ def of_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     return response(request, DomainError(BY_STATUS.get(error.status_code, "bad_request"), str(error)))
 
 
+def _note(what: str, request: HttpRequest, error: Exception) -> None:
+    known = {"request_id": getattr(request, "request_id", None)}
+    log.error("%s: %s %s", what, request.method, request.path, exc_info=error, extra=known)
+
+
 def of_failure(request: HttpRequest, error: Exception) -> HttpResponse:
     """What nobody foresaw: logged in full, told in one sentence."""
-    log.error("unhandled: %s %s", request.method, request.path, exc_info=error)
+    _note("unhandled", request, error)
     detail = "Something broke on our side. The request id names it in our log."
     return response(request, DomainError("internal_error", detail))
 
 
 def of_database(request: HttpRequest, error: Exception) -> HttpResponse:
     """The database can't be reached just now (it restarts, or every connection is busy)."""
-    log.error("database: %s %s", request.method, request.path, exc_info=error)
+    _note("database", request, error)
     detail = "The database can't be reached just now. Nothing was done; ask again in a moment."
     return response(request, DomainError("unavailable", detail, headers={"Retry-After": "1"}))
 
 
 def of_data(request: HttpRequest, error: DataError) -> HttpResponse:
     """A value that our own checks let pass and the database refused. Logged: those checks should know it."""
-    log.error("refused by the database: %s %s", request.method, request.path, exc_info=error)
+    _note("refused by the database", request, error)
     detail = "One of the values can't be stored or compared. Nothing was done."
     return response(
         request, DomainError("invalid_parameter" if request.method == "GET" else "validation_failed", detail)

@@ -225,21 +225,19 @@ MAX_STREAMS = env.count("BENCHWRIGHT_MAX_STREAMS", 100)  # of one account in one
 APPEND_SLASH = False
 
 # --- Logs ---
-# One JSON line per request on standard error; whoever runs the process keeps or forwards it.
+# One JSON line per request, failure or sign-in on standard error; whoever runs the process keeps or forwards it.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {
-        "bare": {"format": "%(message)s"},
-        "plain": {"format": "%(levelname)s %(name)s: %(message)s"},
-    },
+    "formatters": {"bare": {"format": "%(message)s"}, "lines": {"()": "benchwright_site.logs.JsonLines"}},
     "handlers": {
-        "requests": {"class": "logging.StreamHandler", "formatter": "bare"},
-        "errors": {"class": "logging.StreamHandler", "formatter": "plain"},
+        "requests": {"class": "logging.StreamHandler", "formatter": "bare"},  # JSON already
+        "lines": {"class": "logging.StreamHandler", "formatter": "lines"},
     },
     "loggers": {
         "benchwright.requests": {"handlers": ["requests"], "level": "INFO", "propagate": TESTING},
-        "benchwright.errors": {"handlers": ["errors"], "level": "WARNING", "propagate": TESTING},
+        "benchwright.security": {"handlers": ["lines"], "level": "INFO", "propagate": TESTING},
+        "benchwright.errors": {"handlers": ["lines"], "level": "WARNING", "propagate": TESTING},
         "django.request": {"level": "ERROR"},  # refusals have their line already
         "django.security.DisallowedHost": {"level": "CRITICAL"},
     },

@@ -47,6 +47,7 @@ class RequestLog(Around):
             "ms": round((time.monotonic() - noted.began) * 1000, 1),
             "actor": who.account.id if who else person.pk if person else None,
             "token": who.token_id if who else None,
+            "code": getattr(response, "problem_code", None),
         }
         log.info(json.dumps(line))
         return response

@@ -2,32 +2,48 @@
 
 import socket
 import threading
+import tomllib
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from benchwright_site import health
+from tests.house.source import ROOT
 
 
 @pytest.fixture
 def ready(settings, tmp_path):
-    settings.KEYS_DIR = tmp_path
+    settings.KEYS_DIR = settings.RUN_DIR = tmp_path
     settings.GATEWAY_SOCKET = str(tmp_path / "gateway.sock")
     (tmp_path / "vault_public").write_text("00")
     return tmp_path
 
 
-def test_the_process_answers_without_a_database(client):
+def test_m05_the_process_answers_without_a_database(client):
     answer = client.get("/healthz")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "version": version})
 
 
 @pytest.mark.django_db
 def test_m05_it_is_ready_when_everything_is(client, ready):
     answer = client.get("/readyz")
     assert answer.status_code == 200, answer.content
-    assert set(answer.json()["checks"].values()) == {"ok"}
-    assert set(answer.json()["checks"]) == {"database", "migrations", "broker", "vault", "gateway"}
+    checks = answer.json()["checks"]
+    assert checks.pop("sandbox") == health.UNTRIED, "no worker has run here"
+    assert set(checks.values()) == {"ok"}
+    assert set(checks) == {"database", "clock", "migrations", "broker", "vault", "gateway"}
+    (ready / "sandbox-held-1").touch()
+    assert client.get("/readyz").json()["checks"]["sandbox"] == "ok"
+
+
+@pytest.mark.django_db
+def test_m05_it_is_not_ready_where_the_clocks_differ(client, ready, monkeypatch):
+    monkeypatch.setattr(health.clock, "now", lambda: datetime.now(UTC) + timedelta(seconds=6))
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["status"]) == (503, "not ready")
+    assert "differ" in answer.json()["checks"]["clock"]
 
 
 @pytest.mark.django_db
