@@ -120,12 +120,13 @@ def ask(name: str, things, bearer: str | None, session=None) -> int:
     return asked(name, things, bearer, session).status_code
 
 
-def asked(name: str, things, bearer: str | None, session=None):
+def asked(name: str, things, bearer: str | None, session=None, request_id: str | None = None):
     method, path = name.split(" ")
     client = Client()
     if session is not None:
         client.force_login(session)
     headers = {"authorization": f"Bearer {bearer}"} if bearer else {}
+    headers |= {"X-Request-Id": request_id} if request_id else {}
     body = ROWS[name].body
     sent = {} if body is None else {"data": filled(body, things), "content_type": "application/json"}
     return getattr(client, method.lower())(f"/v1{filled(path, things)}", headers=headers, **sent)

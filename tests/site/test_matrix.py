@@ -1,13 +1,15 @@
 """C-05: every route, every kind of caller. A new route without a row here fails."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from benchwright_site.api import api as v1
-from registry.models import Benchmark
+from registry.models import Benchmark, ImplRegistration
 from runs import destroying
 from runs.models import Run
 from tests.factories import launched
-from tests.site.rows import READ_ONLY, ROWS, ask
+from tests.site.rows import READ_ONLY, ROWS, ask, asked
 
 pytestmark = pytest.mark.django_db
 
@@ -76,3 +78,45 @@ def test_c05_a_destroyed_run_is_gone_for_its_owner_and_unknown_to_others(name, t
     assert ask(name, things, token(alice)) in (again, 410)
     assert ask(name, things, token(bob)) == 404
     assert ask(name, things, None) in (401, 404)
+
+
+def stand_in(key: str, real: str) -> str:
+    """An id of the same form that names nothing."""
+    head, _, rest = real.rpartition("_")
+    turned = rest.translate(str.maketrans("0123456789abcdef", "1234567890fedcba"))
+    if "-" in rest:  # a UUID: only its random end
+        turned = rest[:24] + rest[24:].translate(str.maketrans("0123456789abcdef", "1234567890fedcba"))
+    return f"{head}_{turned}" if head else turned
+
+
+@pytest.mark.parametrize("name", sorted(name for name in ROWS if "_id}" in name))
+def test_c04_anothers_thing_answers_byte_for_byte_like_none(name, things, bob, token):
+    """And costs the same queries: nobody can tell from a 404, or from its time, what exists."""
+    bearer = token(bob)
+    asked("GET /me", things, bearer)  # the token's first use is noted
+    told = []
+    for key in [key for key in things if f"{{{key}}}" in name]:
+        none = {**things, key: stand_in(key, things[key])}
+        assert none[key] != things[key]
+        for case in (things, none):
+            with CaptureQueriesContext(connection) as queries:
+                answer = asked(name, case, bearer, request_id="r1")
+            told.append(
+                (answer.status_code, answer.content.replace(case[key].encode(), b"ID"), shown(answer), len(queries))
+            )
+            assert answer.status_code == 404
+        assert told[-2] == told[-1]
+
+
+def shown(answer) -> dict[str, str]:
+    """Its headers, but for the counters that any request moves."""
+    return {name: value for name, value in answer.headers.items() if name != "RateLimit"}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in ROWS if name.startswith("GET /runs/{run_id}/") and "_id}" in name[19:])
+)
+def test_c06_a_child_is_found_below_its_own_parent_only(name, things, alice, token):
+    """One's own run does not lead to what belongs to another run, be it one's own too."""
+    other = launched.ended(alice, ["passed"], scorer=ImplRegistration.objects.get(impl=things["impl_id"]).impl)
+    assert ask(name, {**things, "run_id": str(other.id)}, token(alice)) == 404
