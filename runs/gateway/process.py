@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 from django.conf import settings
 
-from runs.gateway.answers import Refused
+from runs.gateway.answers import Refused, error_body
 from runs.gateway.apis.base import Api
 from runs.gateway.apis.table import refuse_path
 from runs.gateway.books import Books, LeaseRefused
@@ -134,6 +134,10 @@ class Gateway:
                 raise refuse_path(request.method, request.path, lease.book.provider)
         except Refused as no:
             conn.respond(no.status, no.body(), keep=request.keep)
+            return
+        except Exception:  # one request's trouble is not the connection's, nor its neighbours'
+            log.exception("a request broke inside the gateway")
+            conn.respond(500, error_body(500, "internal_error", "the gateway failed"), keep=False)
             return
         model = {"id": lease.book.model, "object": "model", "created": 0, "owned_by": lease.book.provider.name}
         conn.respond(200, orjson.dumps({"object": "list", "data": [model]}), keep=request.keep)

@@ -89,7 +89,9 @@ class Chat(Api):
 
     def reason(self, answer: dict[str, Any]) -> str | None:
         """The first choice's, or that of one that was cut short: whoever grades them must know."""
-        found = [choice.get("finish_reason") for choice in answer.get("choices") or () if isinstance(choice, dict)]
+        choices = answer.get("choices")
+        choices = choices if isinstance(choices, list) else []
+        found = [choice.get("finish_reason") for choice in choices if isinstance(choice, dict)]
         reasons = [reason for reason in found if isinstance(reason, str)]
         return "length" if "length" in reasons else reasons[0] if reasons else None
 
@@ -116,7 +118,8 @@ class ChatEvents(Events):
                 self.said[name] = value[name]
         if isinstance(value.get("usage"), dict):
             self.said["usage"] = value["usage"]
-        for choice in value.get("choices") or ():
+        choices = value.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict):
                 index = choice.get("index", 0)
                 if isinstance(choice.get("finish_reason"), str):

@@ -16,7 +16,7 @@ class MessageEvents(Events):
         super().__init__(conn, redactor, show_usage)
         self.used: dict[str, Any] = {}
         self.reason: str | None = None
-        self.tools: dict[Any, int] = {}  # a block's index -> the tool call's
+        self.tools: dict[str, int] = {}  # a block's index -> the tool call's
         self.head: dict[str, Any] = {}
 
     def passed(self, name: bytes, data: bytes) -> bytes:
@@ -70,7 +70,7 @@ class MessageEvents(Events):
     def _block(self, index: Any, block: Any) -> list[dict[str, Any]]:
         if not isinstance(block, dict) or block.get("type") != "tool_use":
             return []
-        number = self.tools[index] = len(self.tools)
+        number = self.tools[str(index)] = len(self.tools)
         function = {"name": block.get("name"), "arguments": ""}
         self.text_bytes += len(str(block.get("name")))
         return [
@@ -86,7 +86,7 @@ class MessageEvents(Events):
                 return [_chunk({name: delta[source]})]
         if isinstance(delta.get("partial_json"), str):
             self.text(f"{index}.arguments", delta, "partial_json")
-            call = {"index": self.tools.get(index, 0), "function": {"arguments": delta["partial_json"]}}
+            call = {"index": self.tools.get(str(index), 0), "function": {"arguments": delta["partial_json"]}}
             return [_chunk({"tool_calls": [call]})]
         return []
 

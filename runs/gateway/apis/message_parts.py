@@ -22,13 +22,18 @@ def number_of(value: Any) -> float:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
 
 
+def _count(value: Any) -> int:
+    number = number_of(value)
+    return int(number) if 0 <= number < 1 << 31 else 0
+
+
 def usage_of(told: Any) -> dict[str, Any] | None:
     """Anthropic counts what it read from its cache, and what it wrote there, beside the input; we count all of it."""
     if not isinstance(told, dict) or not ("input_tokens" in told or "output_tokens" in told):
         return None
-    read, written = (int(number_of(told.get(f"cache_{way}_input_tokens"))) for way in ("read", "creation"))
-    tokens_in = int(number_of(told.get("input_tokens"))) + read + written
-    tokens_out = int(number_of(told.get("output_tokens")))
+    read, written = (_count(told.get(f"cache_{way}_input_tokens")) for way in ("read", "creation"))
+    tokens_in = _count(told.get("input_tokens")) + read + written
+    tokens_out = _count(told.get("output_tokens"))
     return {
         "prompt_tokens": tokens_in,
         "completion_tokens": tokens_out,
@@ -49,7 +54,9 @@ def conversation(messages: list[Any]) -> tuple[str, list[dict[str, Any]]]:
         if role == "user":
             blocks = _blocks(message.get("content"))
         elif role == "assistant":
-            blocks = _blocks(message.get("content")) + [_use(call) for call in message.get("tool_calls") or ()]
+            calls = message.get("tool_calls")
+            uses = [_use(call) for call in calls] if isinstance(calls, list) else []
+            blocks = _blocks(message.get("content")) + uses
         elif role == "tool":
             blocks = [_result(message)]
         else:

@@ -123,7 +123,8 @@ def _format(wanted: Any, provider: Provider) -> dict[str, Any]:
     kind = wanted.get("type") if isinstance(wanted, dict) else None
     if kind == "text":
         return {}
-    schema = (wanted.get("json_schema") or {}).get("schema") if kind == "json_schema" else None
+    named = wanted.get("json_schema") if kind == "json_schema" else None
+    schema = named.get("schema") if isinstance(named, dict) else None
     if not isinstance(schema, dict):
         raise _unsupported("response_format", provider, "; it takes json_schema with a schema")
     return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}

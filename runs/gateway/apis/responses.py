@@ -73,7 +73,8 @@ class Responses(Api):
             why = details.get("reason") if isinstance(details, dict) else None
             return "length" if why in ("max_output_tokens", None) else str(why)
         output = answer.get("output")
-        kinds = {item.get("type") for item in output if isinstance(item, dict)} if isinstance(output, list) else set()
+        items = output if isinstance(output, list) else []
+        kinds = {str(item.get("type")) for item in items if isinstance(item, dict)}
         return "tool_calls" if kinds & {"function_call", "custom_tool_call"} else "stop"
 
     def events(self, conn: Inbound, redactor: Any, asked: Asked) -> Events:
@@ -86,7 +87,7 @@ class ResponseEvents(Events):
     named = True
 
     def look(self, value: dict[str, Any]) -> bool:
-        kind = value.get("type")
+        kind = str(value.get("type"))
         whole = value.get("response")
         if kind == "error":
             raise ValueError(f"the provider broke off: {str(value.get('message') or value.get('error'))[:300]}")
