@@ -72,14 +72,17 @@ class Context:
         A database that is away is tried again while our leases could last; then LeaseLost.
         """
         deadline = asyncio.get_running_loop().time() + self.lease_seconds
+        again = False
         while True:
             fences = {number: lease.attempt_no for number, lease in self.leases.held.items()}
             try:
                 if self._writing is None or self._writing.closed:
                     self._writing = await psycopg.AsyncConnection.connect(self.conninfo, autocommit=True)
-                written = await hot.flush(self._writing, str(self.run.id), self.phase, fences, batch)
+                written = await hot.flush(self._writing, str(self.run.id), self.phase, fences, batch, again=again)
             except psycopg.OperationalError as error:
-                self._writing = None
+                if self._writing is not None:
+                    await self._writing.close()
+                self._writing, again = None, True
                 if asyncio.get_running_loop().time() > deadline:
                     raise LeaseLost("the database was away for longer than our leases") from error
                 await asyncio.sleep(0.2)

@@ -106,6 +106,8 @@ WITH fence AS MATERIALIZED (
     SELECT u.type, u.data, row_number() OVER (ORDER BY u.n) AS n
     FROM json_to_recordset(%(events)s::json) AS u (n int, shard int, type text, data jsonb, result text)
     WHERE u.shard IN (SELECT number FROM fence) AND (u.result IS NULL OR u.result IN (SELECT id FROM r))
+      AND NOT (%(again)s AND EXISTS (
+          SELECT 1 FROM runs_runevent told WHERE told.run_id = %(run)s AND told.type = u.type AND told.data = u.data))
 ), tally AS (
     UPDATE runs_run SET
         last_seq = last_seq + (SELECT count(*) FROM e),
@@ -207,11 +209,14 @@ def _events(batch: Batch) -> list[dict[str, Any]]:
     return told
 
 
-async def flush(connection: Connection, run: str, phase: str, fences: dict[int, int], batch: Batch) -> set[int]:
+async def flush(
+    connection: Connection, run: str, phase: str, fences: dict[int, int], batch: Batch, *, again: bool = False
+) -> set[int]:
     """Write a batch in one autocommit statement.
 
     ``fences`` maps each shard we hold to our attempt_no. Returns the shards whose fence still held; rows of the others
-    were not written. Rows that are already there (an earlier try of the same batch) stay as they are.
+    were not written. Rows that are already there (an earlier try of the same batch) stay as they are; ``again`` = there
+    was such a try and nobody knows whether it was committed, so events that are there are not told again either.
     """
     shards = {row.shard for row in batch.outputs} | {row.shard for row in batch.results}
     shards |= {row.shard for row in batch.events}
@@ -219,6 +224,7 @@ async def flush(connection: Connection, run: str, phase: str, fences: dict[int, 
     parameters = {
         "run": run,
         "phase": phase,
+        "again": again,
         "fences": _json([{"number": number, "attempt_no": fences[number]} for number in mine]),
         "outputs": _json([_output(row) for row in batch.outputs]),
         "results": _json([_result(row) for row in batch.results]),

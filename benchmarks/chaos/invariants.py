@@ -95,8 +95,8 @@ class _Run:
 
     def _events(self, run: dict[str, Any]) -> None:
         figures, seen = self._figures, self._launched.seen
-        rows = self._rows("SELECT seq, type, data->>'ordinal' AS ordinal FROM runs_runevent"
-                          " WHERE run_id = %(run)s ORDER BY seq")  # fmt: skip
+        rows = self._rows("SELECT seq, type, data->>'ordinal' AS ordinal, data->>'attempt' AS attempt"
+                          " FROM runs_runevent WHERE run_id = %(run)s ORDER BY seq")  # fmt: skip
         figures.events += len(rows)
         if [row["seq"] for row in rows] != list(range(1, run["last_seq"] + 1)):
             self._broken("its events have a gap")
@@ -104,6 +104,10 @@ class _Run:
             self._broken(f"its reader saw {len(seen)} of {run['last_seq']} events ({self._launched.trouble})")
         ended = Counter(row["ordinal"] for row in rows if row["type"] == "MaterializeTaskResult")
         figures.doubled += sum(count - 1 for count in ended.values())
+        begun = Counter(
+            (row["ordinal"], row["attempt"]) for row in rows if row["type"] == "MaterializeTaskStarted"
+        )  # fmt: skip
+        figures.doubled += sum(count - 1 for count in begun.values())
         once = Counter(row["type"] for row in rows)
         if any(once[name] != 1 for name in ("RunQueued", "RunStarted", "RunCompleted")):
             self._broken(f"it has begun or ended more than once: {once}")

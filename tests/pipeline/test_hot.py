@@ -1,6 +1,7 @@
 """The hot statement against the models: what it writes, what the fence keeps out, what a repeat changes."""
 
 import asyncio
+import threading
 from typing import Any
 
 import psycopg
@@ -9,7 +10,11 @@ from django.db import connection
 
 from accounts.models import User
 from kernel.database import conninfo
+from runs import hot, limits
+from runs.context import Context
+from runs.doorbell import Bell
 from runs.hot import _FLUSH, Batch, EventRow, OutputRow, ResultRow, flush
+from runs.leases import Lease
 from runs.models import Output, Run, RunEvent, Shard, TaskResult
 from tests.factories import planned
 
@@ -78,6 +83,45 @@ def test_it_changes_nothing_when_the_same_batch_comes_again(alice: User) -> None
     run.refresh_from_db()
     assert (run.passed, run.failed, run.cost_model, run.last_seq) == (1, 0, 2_000, 1)
     assert TaskResult.objects.get(run=run).outcome == "passed"
+
+
+def test_x1_a_batch_whose_commit_was_not_heard_of_tells_nothing_twice(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database dies after the commit and before its answer: the worker can't know, and writes again."""
+    run = planned.run(alice)
+    planned.leased(run)
+    started = {"task_id": "q00000", "ordinal": 0, "attempt": 1, "trial": 0}
+    batch = Batch([output(0)], [result(0)], [EventRow(0, "MaterializeTaskStarted", started)])
+    tries: list[bool] = []
+
+    async def deaf(*arguments: Any, **options: Any) -> set[int]:
+        written = await flush(*arguments, **options)
+        tries.append(options["again"])
+        if len(tries) == 1:
+            raise psycopg.OperationalError("server closed the connection unexpectedly")
+        return written
+
+    bell = Bell(conninfo())
+
+    async def go() -> set[int]:
+        context = Context(
+            run=run, phase="materialize", owner="tester", ceilings=limits.parse({}), lease_seconds=10.0,
+            stopping=threading.Event(), halting=threading.Event(), bell=bell, conninfo=conninfo(),
+        )  # fmt: skip
+        async with context:
+            context.leases.held[0] = Lease(0, 0, 4, 1, lost=False)
+            return await context.write(batch)
+
+    monkeypatch.setattr(hot, "flush", deaf)
+    assert asyncio.run(go()) == {0}
+    bell.close()
+    assert tries == [False, True]
+    run.refresh_from_db()
+    assert (run.passed, run.last_seq) == (1, 2)
+    assert list(RunEvent.objects.filter(run=run).order_by("seq").values_list("seq", "type")) == [
+        (1, "MaterializeTaskStarted"), (2, "MaterializeTaskResult"),
+    ]  # fmt: skip
 
 
 def test_d06_late_writes_of_a_zombie_are_refused(alice: User) -> None:
