@@ -244,9 +244,7 @@ class Artifact(models.Model):
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["run", "type", "name", "version"], name="artifact_version_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["run", "type", "name", "version"], name="artifact_version_once")]
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.name}"
