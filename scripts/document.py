@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from kernel.errors import PROBLEMS  # noqa: E402 (the clone is put on the path first)
-from scripts import api_page  # noqa: E402
+from scripts import api_page, cases  # noqa: E402
 
 HEAD = """# Problem codes
 
@@ -95,7 +95,7 @@ def described_api() -> str:
 
 def pages() -> dict[str, str]:
     """Name -> text of every generated page. Django must be set up."""
-    return {"problems.md": problems_page(), "api.md": described_api()}
+    return {"problems.md": problems_page(), "api.md": described_api(), "cases.md": cases.page()}
 
 
 def main() -> None:

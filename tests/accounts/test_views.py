@@ -2,9 +2,11 @@
 
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connections
 from django.test import Client
 
 from accounts import tokens
@@ -182,3 +184,34 @@ def test_signing_up_counts_as_signing_in(db):
     browser.post("/accounts/signup/", {"email": "new@example.org", "password1": PASSWORD, "password2": PASSWORD})
     answer = browser.post(PAGE, form(browser), follow=True)
     assert b"Copy your new token now" in answer.content
+
+
+def test_c15_one_address_tries_ten_times_a_minute_whatever_the_accounts(settings, alice):
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "c15ip"}}
+    found = [
+        Client().post("/accounts/login/", {"login": f"u{n}@example.org", "password": "wrong wrong wrong"}).status_code
+        for n in range(11)
+    ]
+    assert found == [200] * 10 + [429]
+    form = {"login": alice.email, "password": PASSWORD}
+    assert Client().post("/accounts/login/", form).status_code == 429
+    assert Client().post("/accounts/login/", form, REMOTE_ADDR="198.51.100.7").status_code == 302
+
+
+@pytest.mark.django_db(transaction=True)
+def test_c15_guesses_at_the_same_time_are_counted_too(alice, settings):
+    """Twenty at once: no more than five are looked at."""
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "c15at"}}
+    settings.ACCOUNT_RATE_LIMITS = {"login_failed": "5/300s/key"}
+
+    def guess(number):
+        try:
+            form = {"login": alice.email, "password": f"wrong wrong {number}"}
+            return Client().post("/accounts/login/", form).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(guess, range(20)))
+    assert found.count(200) <= 5
+    assert set(found) == {200, 429}

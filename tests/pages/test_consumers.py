@@ -152,7 +152,7 @@ async def test_it_draws_once_for_all_and_a_burst_is_few_pictures(alice: User, mo
     assert len(drawn) < 100  # of 1,000 results
 
 
-async def test_it_closes_when_the_session_ends(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_c09_it_closes_when_the_session_ends(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumers, "CHECK_SECONDS", 0.2)
     run = await in_thread(make.live)(alice)
     cookie = await in_thread(cookie_of)(alice)

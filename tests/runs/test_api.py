@@ -92,7 +92,7 @@ def test_launch_refuses_bad_fields(alice: User, api: Door, more: dict[str, Any],
     assert not Run.objects.exists()
 
 
-def test_constraints_are_deprecated(alice: User, api: Door) -> None:
+def test_a24_constraints_are_deprecated(alice: User, api: Door) -> None:
     answer = api(alice).post("runs", body(alice, constraints={"max_cost_cents": 500}))
     assert answer.json["limits"] == {"run": {"cost": 5.0}}
     assert answer.headers["Deprecation"].startswith("@")
