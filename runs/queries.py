@@ -137,7 +137,7 @@ def _completed(run: Run) -> Figures:
 
 
 def _figures(run: Run, cells: str, total: int, spenders: list[UUID]) -> Figures:
-    params = {"run": run.id, "runs": spenders}
+    params: dict[str, Any] = {"run": run.id, "runs": spenders}
     with connection.cursor() as cursor:
         cursor.execute(_MOMENTS + cells, params)
         moments = cursor.fetchone()
