@@ -29,6 +29,12 @@ WHERE status = 'running' AND halt_requested IS NULL
   AND extract(epoch FROM clock_timestamp() - started_at) > (limits->'run'->>'duration')::float8
 """
 
+# Of accounts that were disabled: nobody is left to stop them.
+_LEFT_ALONE = """
+SELECT r.id FROM runs_run r JOIN accounts_user u ON u.id = r.owner_id
+WHERE r.status IN ('queued', 'running', 'needs_input') AND r.halt_requested IS NULL AND NOT u.is_active
+"""
+
 
 def sweep() -> int:
     """Wake each run that is due; returns how many."""
@@ -40,9 +46,13 @@ def sweep() -> int:
     with connection.cursor() as cursor:
         cursor.execute(_OVERDUE)
         overdue = [row[0] for row in cursor.fetchall()]
+        cursor.execute(_LEFT_ALONE)
+        alone = [row[0] for row in cursor.fetchall()]
     for run_id in overdue:
         halting.request_halt(run_id, "limit_exceeded:run.duration")
+    for run_id in alone:
+        halting.request_halt(run_id, "user")
     finishing.settle_late()
     destroying.purge_due()
     tidying.now_and_then()
-    return len(due) + len(overdue)
+    return len(due) + len(overdue) + len(alone)
