@@ -46,8 +46,12 @@ def said(node):
 def made_elsewhere(nodes, names):
     # Methods or classes that come to be while the code runs can't be seen from here.
     for node in nodes:
-        if isinstance(node, ast.Call) and said(node.func) in {"setattr", "exec", "eval", "type", "globals", "vars"}:
-            return True
+        if isinstance(node, ast.Call):
+            name, first = said(node.func), said(node.args[0]) if node.args else None
+            if name in {"exec", "globals", "vars"} or (name == "setattr" and first != "self"):
+                return True
+            if name == "type" and len(node.args) > 1:
+                return True
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in {"solve", "score"}:
             return True
     return False

@@ -155,6 +155,7 @@ HEAD = "from bench_task import BenchTask\n\n\n"
         (HEAD + "class Task(BenchTask):\n" + SOLVE, 4, "class Task has no score()"),
         (HEAD + "class Task(BenchTask):\n" + SCORE, 4, "class Task has no solve()"),
         (HEAD + "class Task(BenchTask):\n    pass\n", 4, "no solve() and no score()"),
+        (HEAD + "class Task(BenchTask):\n" + SOLVE.replace("''", "type(eval(input))"), 4, "no score()"),
         ("import bench_task\nclass Task(bench_task.BenchTask):\n" + SOLVE, 2, "no score()"),
         ("from bench_task import BenchTask as Base\nclass Mine(Base):\n" + SCORE, 2, "class Mine has no solve()"),
         (HEAD + "class A(BenchTask):\n" + SOLVE + "class B(A):\n    pass\n", 7, "class B has no score()"),
@@ -178,6 +179,8 @@ def test_i18_a_scorer_without_solve_or_score_is_refused_at_once(author, sub, cod
         HEAD + "class Task(BenchTask):\n    if True:\n" + SOLVE.replace("    ", "        ") + SCORE,
         HEAD + "class Task(BenchTask):\n    async def solve(self, index, input):\n        return ''\n" + SCORE,
         HEAD + "Base = BenchTask\nclass Task(Base):\n    pass\n",
+        HEAD + "class Task(BenchTask):\n    pass\nsetattr(Task, 'solve', len)\n",
+        HEAD + "Task = type('Task', (BenchTask,), {})\nclass Other(BenchTask):\n    pass\n",
         HEAD + "class Task(BenchTask):\n" + SOLVE + "    judge = score_judged = None\n",
     ],
 )
