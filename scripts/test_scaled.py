@@ -16,7 +16,8 @@ import redis
 from psycopg import sql
 
 ADMIN = os.environ.get("BENCHWRIGHT_SCALED_DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
-REDIS = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/13")
+OWN_REDIS = "redis://127.0.0.1:6379/13"  # a database of the tests' own, emptied afterwards
+REDIS = os.environ.get("REDIS_URL", OWN_REDIS)
 LEAST_VERSION = 150000
 
 
@@ -57,6 +58,9 @@ def run(arguments: list[str]) -> int:
         finally:
             admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(role))
             admin.execute(sql.SQL("DROP ROLE {}").format(role))
+            if REDIS == OWN_REDIS:
+                with redis.Redis.from_url(REDIS) as client:
+                    client.flushdb()
 
 
 if __name__ == "__main__":
