@@ -41,11 +41,6 @@ class Provider:
     spares: tuple[Spared, ...] = ()
     quirks: frozenset[str] = frozenset()
 
-    @property
-    def changes(self) -> bool:
-        """Whether a plain request looks different here than a scorer wrote it."""
-        return bool(self.renames or self.quirks)
-
 
 _ALL = frozenset({"chat", "completions", "embeddings", "responses"})
 _OPEN = frozenset({"chat", "completions", "embeddings"})

@@ -10,6 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
+from runs import providers
+from runs.gateway.apis.chat import Chat
+from runs.gateway.apis.completions import Completions
 from runs.gateway_client import GatewayClient, LeaseRefused
 from runs.gateway_keys import mint, read
 from runs.models import Run
@@ -204,6 +207,14 @@ async def test_it_lays_the_runs_params_over_the_scorers(
     assert "seed" not in sent
     assert "max_completion_tokens" not in sent
     await bench.client.close()
+
+
+def test_the_owners_n_is_how_many_choices_a_stream_has() -> None:
+    raw = b'{"messages": [], "stream": true}'
+    assert Chat().prepare(raw, MODEL, providers.get("vllm"), {"n": 3}).choices == 3
+    raw = b'{"prompt": ["a", "b"], "n": 2}'
+    assert Completions().prepare(raw, MODEL, providers.get("vllm"), {}).choices == 4
+    assert Completions().prepare(raw, MODEL, providers.get("vllm"), {"n": 3}).choices == 6
 
 
 async def test_it_tells_how_long_a_call_has_waited(bench: Bench, provider: OpenAITwin) -> None:

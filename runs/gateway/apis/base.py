@@ -67,6 +67,28 @@ class Api:
         if body.get("model") != model:
             _check_model(body.get("model"), model, provider)
             body["model"] = model
+        self._judge(body)
+        choices = self.choices(body)
+        if provider.spares:
+            _spare(body, model, provider)
+        if params:
+            self._lay_over(body, params)
+            if type(params.get("n")) is int:
+                choices = self.choices(body)
+        stream = body.pop("stream", False)
+        if not isinstance(stream, bool) or (stream and not self.streams):
+            words = "must be true or false" if self.streams else "there are no streams here"
+            raise Refused(400, "invalid_request", f"stream: {words}", "stream")
+        options = body.pop("stream_options", None)
+        show = isinstance(options, dict) and options.get("include_usage") is True
+        body = self.adapt(body, provider, stream)
+        payload = orjson.dumps(body, option=_SORTED)
+        digest = hashlib.sha256(payload)
+        if self.salted:
+            digest.update(self.path)
+        return Asked(payload, digest.hexdigest(), body, stream, show, choices)
+
+    def _judge(self, body: dict[str, Any]) -> None:
         bounded, looked_at, dropped = _shape(self, tuple(body))
         for name in bounded:
             least, most = self.bounds[name]
@@ -77,25 +99,6 @@ class Api:
             self.look_at(body)
         for name in dropped:
             del body[name]
-        choices = self.choices(body)
-        if provider.spares:
-            _spare(body, model, provider)
-        if params:
-            self._lay_over(body, params)
-        stream = body.pop("stream", False)
-        if not isinstance(stream, bool) or (stream and not self.streams):
-            words = "must be true or false" if self.streams else "there are no streams here"
-            raise Refused(400, "invalid_request", f"stream: {words}", "stream")
-        options = body.pop("stream_options", None)
-        show = isinstance(options, dict) and options.get("include_usage") is True
-        return self._asked(self.adapt(body, provider, stream), stream, show, choices)
-
-    def _asked(self, body: dict[str, Any], stream: bool, show: bool, choices: int) -> Asked:
-        payload = orjson.dumps(body, option=_SORTED)
-        digest = hashlib.sha256(payload)
-        if self.salted:
-            digest.update(self.path)
-        return Asked(payload, digest.hexdigest(), body, stream, show, choices)
 
     def _object(self, raw: bytes) -> dict[str, Any]:
         try:
@@ -126,7 +129,8 @@ class Api:
 
     def choices(self, body: dict[str, Any]) -> int:
         """How many answers a request asks for. Refused where they are too many."""
-        return int(body.get("n") or 1)
+        count: int = body.get("n", 1)
+        return count
 
     def adapt(self, body: dict[str, Any], provider: Provider, stream: bool) -> dict[str, Any]:
         """The body as this provider wants it. Refused 400 for what it could not keep to."""

@@ -2,9 +2,7 @@
 
 from typing import Any, ClassVar
 
-import orjson
-
-from runs.gateway.answers import Failed, refusal
+from runs.gateway.answers import Failed
 from runs.gateway.apis.base import MOST_CHOICES, MOST_LOGPROBS, MOST_TOKENS, Api, Asked, broken, functions_only, refuse
 from runs.gateway.apis.events import Events
 from runs.gateway.http.inbound import Inbound
@@ -55,7 +53,7 @@ class Chat(Api):
             raise refuse("store", "answers may not be kept at the provider")
 
     def adapt(self, body: dict[str, Any], provider: Provider, stream: bool) -> dict[str, Any]:
-        if not stream and not provider.changes:
+        if not (stream or provider.renames or provider.quirks):
             return body
         if "usage_include" in provider.quirks:
             body["usage"] = {"include": True}
@@ -73,27 +71,28 @@ class Chat(Api):
         return changed
 
     def fault(self, answer: dict[str, Any], headers: dict[bytes, bytes], label: str) -> Failed | None:
-        choices = answer.get("choices")
-        choices = choices if isinstance(choices, list) else []
         if answer.get("error"):
             return broken(answer["error"], headers, label)
-        if not choices or not all(isinstance(choice, dict) for choice in choices):
-            return refusal(502, headers, orjson.dumps({"error": {"message": "the answer holds no choice"}}), label)
-        for choice in choices:
+        choices = answer.get("choices")
+        for choice in choices if isinstance(choices, list) and choices else (None,):
+            if not isinstance(choice, dict):
+                return broken("the answer holds no choice", headers, label)
             if choice.get("error"):
                 return broken(choice["error"], headers, label)
             if choice.get("finish_reason") == "error":
-                words = {"error": {"message": "the model broke off with an error"}}
-                return refusal(502, headers, orjson.dumps(words), label)
+                return broken("the model broke off with an error", headers, label)
         return None
 
     def reason(self, answer: dict[str, Any]) -> str | None:
-        """The first choice's, or that of one that was cut short: whoever grades them must know."""
-        choices = answer.get("choices")
-        choices = choices if isinstance(choices, list) else []
-        found = [choice.get("finish_reason") for choice in choices if isinstance(choice, dict)]
-        reasons = [reason for reason in found if isinstance(reason, str)]
-        return "length" if "length" in reasons else reasons[0] if reasons else None
+        """The first choice's, or that of one that was cut short: whoever grades them must know. After ``fault``."""
+        found = None
+        for choice in answer["choices"]:
+            reason = choice.get("finish_reason")
+            if reason == "length":
+                return "length"
+            if found is None and isinstance(reason, str):
+                found = reason
+        return found
 
     def events(self, conn: Inbound, redactor: Any, asked: Asked) -> Events:
         return ChatEvents(conn, redactor, asked.show_usage, asked.choices)

@@ -38,8 +38,8 @@ class Messages(Chat):
 
     upstream = "/messages"
 
-    def _asked(self, body: dict[str, Any], stream: bool, show: bool, choices: int) -> Asked:
-        return super()._asked(body, stream, show, 1)
+    def choices(self, body: dict[str, Any]) -> int:
+        return 1
 
     def _lay_over(self, body: dict[str, Any], params: Mapping[str, Any]) -> None:
         """The owner's parameters may also be Anthropic's own: they are put beside the translated ones."""
