@@ -68,7 +68,7 @@ def subset_new(request: HttpRequest, benchmark_id: str) -> HttpResponse:
     if request.method == "POST":
         made = forms.make_subset(principal, benchmark_id, form, scorer, _file(request))
         if made is not None:
-            messages.success(request, f"Stored {made.task_count:,} rows.")
+            messages.success(request, f"Stored {made.task_count:,} row{'' if made.task_count == 1 else 's'}.")
             return redirect("subset", subset_id=made.pk)
     context = {"benchmark": above, "scorer": scorer.shown(), "refused": bool(scorer.errors), "limit": _megabytes()}
     return _shown(request, "registry/subset_new.html", context, form)
@@ -109,7 +109,7 @@ def rows_new(request: HttpRequest, subset_id: str) -> HttpResponse:
     if request.method == "POST":
         added = forms.add_rows(principal, subset_id, form, _file(request))
         if added is not None:
-            messages.success(request, f"Added {len(added.tasks):,} rows.")
+            messages.success(request, f"Added {len(added.tasks):,} row{'' if len(added.tasks) == 1 else 's'}.")
             return redirect("subset", subset_id=subset_id)
     return _shown(request, "registry/rows_new.html", {"subset": found, "limit": _megabytes()}, form)
 
