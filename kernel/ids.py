@@ -18,7 +18,7 @@ def uuid7() -> uuid.UUID:
 
 def ulid() -> str:
     """26 characters of Crockford base 32: 48 bits of milliseconds, 80 random (unlike others', but no secret)."""
-    value = (time.time_ns() // 1_000_000) << 80 | random.getrandbits(80)  # noqa: S311 (reseeded after a fork)
+    value = (time.time_ns() // 1_000_000) << 80 | random.getrandbits(80)  # reseeded after a fork
     return "".join([_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10)])
 
 

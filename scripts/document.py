@@ -5,10 +5,15 @@ import sys
 from pathlib import Path
 
 import django
+from django.apps import apps
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+if not apps.ready:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchwright_site.settings")
+    django.setup()
 
+from benchwright_site.api import api  # noqa: E402
 from kernel.errors import PROBLEMS  # noqa: E402 (the clone is put on the path first)
 from scripts import api_page, cases  # noqa: E402
 
@@ -87,20 +92,16 @@ def problems_page() -> str:
 
 
 def described_api() -> str:
-    """docs/api.md. Django must be set up."""
-    from benchwright_site.api import api  # noqa: PLC0415 (needs the settings)
-
+    """docs/api.md."""
     return api_page.page(api.get_openapi_schema(path_prefix="/v1"))
 
 
 def pages() -> dict[str, str]:
-    """Name -> text of every generated page. Django must be set up."""
+    """Name -> text of every generated page."""
     return {"problems.md": problems_page(), "api.md": described_api(), "cases.md": cases.page()}
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchwright_site.settings")
-    django.setup()
     for name, text in pages().items():
         (ROOT / "docs" / name).write_text(text)
         sys.stdout.write(f"· docs/{name}\n")
