@@ -12,11 +12,11 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
 
+from accounts.pages.viewers import viewer
 from kernel.errors import DomainError
 from runs import queries
 from runs.models import Run
 from runs.pages.live import Board, Watcher, boards
-from accounts.pages.viewers import viewer
 
 UNKNOWN = 4404  # also another account's private run: the two can't be told apart
 CHECK_SECONDS = 4  # how soon a socket notices that its session ended or its run was hidden
