@@ -1,37 +1,25 @@
 """The launch page as plain values: what may be picked, what would run, and whose key would pay."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from accounts.pages import once
 from accounts.principal import Principal
 from kernel.errors import DomainError
-from kernel.money import MICRO_CENTS_PER_DOLLAR
 from registry import queries as registry
 from registry import visibility
 from registry.models import Benchmark, Subset
-from runs import launching, providers, queries, suts
+from runs import launching, providers, queries
 from runs.models import Run
 from runs.pages import run_page, words
+from runs.pages.launch import paying
 from runs.pages.launch.form import Form
 from runs.schemas import Sut
 from runs.states import TERMINAL
-from secrets_vault import queries as vault
 
 SHOWN = 200  # benchmarks of each sort in the list
 FREE = Sut(model="any", provider="simulated")
 DEFAULTS = {"trials": "1", "concurrency": "16", "provider": "simulated"}
-
-
-@dataclass(frozen=True)
-class Key:
-    """Who pays at a provider. ``state``: secret, none (needs no key), missing, elsewhere (cannot be reached here)."""
-
-    state: str
-    host: str = ""
-    name: str = ""
-    preview: str = ""
-    said: str = ""
 
 
 def begin(principal: Principal, form: Form) -> Form:
@@ -98,7 +86,7 @@ def _own(principal: Principal, run: Run | None) -> Run | None:
 def page(principal: Principal, form: Form) -> dict[str, Any]:
     """Everything the page shows. Looks only; what would be refused shows no plan."""
     parent = _parent(principal, form)
-    draft, key = _draft(principal, form, parent), key_for(principal, form["provider"])
+    draft, key = _draft(principal, form, parent), paying.key_for(principal, form["provider"])
     provider = providers.PROVIDERS.get(form["provider"])
     return {
         "form": form.values,
@@ -114,8 +102,8 @@ def page(principal: Principal, form: Form) -> dict[str, Any]:
         "draft": draft,
         "noun": "task" if draft is None or draft.trials == 1 else "trial",
         "key": key,
-        "price": _price(form, free=bool(provider and provider.free)),
-        "likely": _likely(principal, form, draft),
+        "price": paying.price(form, free=bool(provider and provider.free)),
+        "likely": paying.likely(principal, form, draft),
         "mark": once.fresh(),
     }
 
@@ -191,39 +179,3 @@ def _draft(principal: Principal, form: Form, parent: Run | None) -> Run | None:
             if name and form[name]:  # what is not filled in yet is no mistake yet
                 form.errors.setdefault(name, says)
         return None
-
-
-def key_for(principal: Principal, name: str) -> Key:
-    """Whose key would pay at the provider of this name."""
-    if name not in providers.PROVIDERS:
-        return Key("unknown")
-    host = providers.host(name)
-    try:
-        bound = suts.bind(principal, Sut(model="any", provider=name)).key
-    except DomainError as refusal:
-        return Key("missing" if refusal.code == "missing_secret" else "elsewhere", host, said=refusal.detail)
-    if bound["kind"] != "secret":
-        return Key("none", host)
-    secret = vault.secret(principal, bound["secret"])
-    return Key("secret", host, secret.name, secret.preview)
-
-
-def _price(form: Form, *, free: bool) -> str:
-    """What the button says that it costs at most."""
-    if free:
-        return "free"
-    return f"at most ${form['cost'].removeprefix('$')}" if form["cost"] and "cost" not in form.errors else "no cap"
-
-
-def _likely(principal: Principal, form: Form, draft: Run | None) -> str:
-    """What it will cost, judged by the newest run of this model with this scorer; "" where there is none."""
-    if draft is None or draft.impl is None:
-        return ""
-    same = {"impl": draft.impl, "sut__model": form["model"], "sut__provider": form["provider"]}
-    last = queries.own(principal).filter(**same, status__in=TERMINAL, unpriced_calls=0, cost_model__gt=0)
-    run = last.order_by("-created_at").first()
-    ended = run.passed + run.failed + run.unscored + run.errored if run else 0
-    if run is None or not ended:
-        return ""
-    dollars = run.cost_model / ended * draft.planned / MICRO_CENTS_PER_DOLLAR
-    return f"≈ ${dollars:,.2f}" if dollars >= 0.01 else "under $0.01"
