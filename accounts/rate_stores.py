@@ -64,32 +64,15 @@ def _script(url: str) -> Any:
     return link.register_script(_LUA)
 
 
-_STEP = """, k{at} AS (
-  INSERT INTO accounts_ratewindow AS w (key, used, ends)
-  SELECT %s, 1, clock.at + make_interval(secs => %s) FROM clock{source}
-  ON CONFLICT (key) DO UPDATE SET
-    used = CASE WHEN w.ends <= (SELECT at FROM clock) THEN 1 ELSE w.used + 1 END,
-    ends = CASE WHEN w.ends <= (SELECT at FROM clock) THEN excluded.ends ELSE w.ends END
-  RETURNING used, ends)"""
-_SOURCE = ", k{before} WHERE k{before}.used <= %s"
-_FOUND = "SELECT {at} AS place, used, extract(epoch FROM ends - clock.at) FROM k{at}, clock"
+# A function of the database (accounts.0001), so that its plans are kept from call to call.
+COUNT = "SELECT used, seconds FROM accounts_rate_count(%s::text[], %s::int[], %s)"
 
 
 def in_postgres(asked: Asked, window: float) -> Used:
     """One statement. The row's lock makes counting atomic; rows are locked in the order of the keys."""
-    parameters: list[Any] = []
-    for at, (key, _) in enumerate(asked):
-        parameters += [key, window, *([asked[at - 1][1]] if at else [])]
     with connection.cursor() as cursor:
-        cursor.execute(_statement(len(asked)), parameters)
-        return [(used, max(0.0, float(seconds))) for _, used, seconds in cursor.fetchall()]
-
-
-@cache
-def _statement(keys: int) -> str:
-    steps = "".join(_STEP.format(at=at, source=_SOURCE.format(before=at - 1) if at else "") for at in range(keys))
-    found = " UNION ALL ".join(_FOUND.format(at=at) for at in range(keys))
-    return f"WITH clock AS (SELECT clock_timestamp() AS at){steps} {found} ORDER BY place"
+        cursor.execute(COUNT, [[key for key, _ in asked], [quota for _, quota in asked], window])
+        return [(used, max(0.0, seconds)) for used, seconds in cursor.fetchall()]
 
 
 def purge() -> int:

@@ -93,4 +93,26 @@ class Migration(migrations.Migration):
             'ALTER TABLE accounts_ratewindow SET UNLOGGED; ALTER TABLE accounts_ratewindow SET (fillfactor = 50)',
             migrations.RunSQL.noop,
         ),
+        migrations.RunSQL(
+            """
+            CREATE FUNCTION accounts_rate_count(keys text[], quotas int[], span float8)
+            RETURNS TABLE (used int, seconds float8) LANGUAGE plpgsql AS $$
+            DECLARE
+                at timestamptz := clock_timestamp();
+            BEGIN
+                FOR i IN 1 .. cardinality(keys) LOOP
+                    INSERT INTO accounts_ratewindow AS w (key, used, ends)
+                    VALUES (keys[i], 1, at + make_interval(secs => span))
+                    ON CONFLICT (key) DO UPDATE SET
+                        used = CASE WHEN w.ends <= at THEN 1 ELSE w.used + 1 END,
+                        ends = CASE WHEN w.ends <= at THEN excluded.ends ELSE w.ends END
+                    RETURNING w.used, extract(epoch FROM w.ends - at)::float8
+                    INTO accounts_rate_count.used, accounts_rate_count.seconds;
+                    RETURN NEXT;
+                    EXIT WHEN accounts_rate_count.used > quotas[i];
+                END LOOP;
+            END $$;
+            """,
+            'DROP FUNCTION accounts_rate_count(text[], int[], float8)',
+        ),
     ]

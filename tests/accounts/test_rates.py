@@ -124,14 +124,14 @@ def test_old_windows_are_forgotten():
 CHILD = """
 import sys, psycopg
 with psycopg.connect(sys.argv[1], autocommit=True) as link:
-    print(*(link.execute(sys.argv[2], ["shared", 60]).fetchone()[1] for _ in range(200)))
+    print(*(link.execute(sys.argv[2], [["shared"], [1000], 60]).fetchone()[0] for _ in range(200)))
 """
 
 
 @pytest.mark.django_db(transaction=True)
 def test_m01_processes_count_together():
     """Three processes at once: every number from 1 to 600 is given out once."""
-    command = [sys.executable, "-c", CHILD, conninfo(), rate_stores._statement(1)]
+    command = [sys.executable, "-c", CHILD, conninfo(), rate_stores.COUNT]
     children = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     numbers = sorted(int(number) for child in children for number in child.communicate(timeout=60)[0].split())
     assert numbers == list(range(1, 601))
