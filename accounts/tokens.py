@@ -109,7 +109,7 @@ def verify(plaintext: str) -> Principal:
             "unauthenticated",
             f"This is not a token. A token is {PREFIX} and 38 letters and digits; check that it was copied whole.",
         )
-    token = PersonalAccessToken.objects.select_related("owner").filter(digest=digest(plaintext)).first()
+    token = next(iter(PersonalAccessToken.objects.select_related("owner").filter(digest=digest(plaintext))), None)
     if token is None or not token.owner.is_active:
         raise refusal("unauthenticated", "This token is not known here. Make one on /manage/tokens.")
     now = clock.now()

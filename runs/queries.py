@@ -52,7 +52,8 @@ def _row(run_id: str | UUID) -> Run | None:
         return None
     if str(key) != str(run_id):  # one spelling per run
         return None
-    return Run.objects.select_related("benchmark", "subset", "impl", "parent").filter(id=key).first()
+    # Only what every reader needs: each joined table costs more to compile than the database takes to look it up.
+    return next(iter(Run.objects.select_related("benchmark").filter(id=key)), None)
 
 
 def summary(run: Run) -> dict[str, Any]:
