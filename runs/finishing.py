@@ -40,13 +40,17 @@ WHERE id = %(run)s
 
 _SETTLE = """
 UPDATE runs_run SET
-    cost_model = greatest(cost_model, journal.cost), unpriced_calls = journal.unpriced, served = journal.served
+    cost_model = greatest(cost_model, journal.cost), unpriced_calls = journal.unpriced, served = journal.served,
+    tokens_in = greatest(runs_run.tokens_in, journal.tokens_in),
+    tokens_out = greatest(runs_run.tokens_out, journal.tokens_out)
 FROM (
     SELECT coalesce(sum(cost), 0)::bigint AS cost, coalesce(sum(unpriced), 0)::int AS unpriced,
+           coalesce(sum(tokens_in), 0)::bigint AS tokens_in, coalesce(sum(tokens_out), 0)::bigint AS tokens_out,
            coalesce(jsonb_object_agg(name, calls) FILTER (WHERE name IS NOT NULL), '{}') AS served
     FROM (
         SELECT sum(cost) AS cost, count(*) FILTER (WHERE cost IS NULL AND status = 'settled') AS unpriced,
-               model_served || coalesce(' via ' || upstream, '') AS name, count(*) AS calls
+               model_served || coalesce(' via ' || upstream, '') AS name, count(*) AS calls,
+               sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out
         FROM runs_modelcall WHERE run_id = %s GROUP BY 3
     ) AS by_name
 ) AS journal WHERE id = %s
@@ -54,7 +58,7 @@ FROM (
 
 
 def settle(run_id: UUID | str) -> None:
-    """Take cost and served models from the journal: it holds every call, also those whose worker was lost."""
+    """Take cost, tokens and served models from the journal: it holds every call, also of workers that were lost."""
     with connection.cursor() as cursor:
         cursor.execute(_SETTLE, [str(run_id), str(run_id)])
 
@@ -62,7 +66,10 @@ def settle(run_id: UUID | str) -> None:
 _LATE = """
 SELECT r.id FROM runs_run r
 WHERE r.finished_at > clock_timestamp() - interval '15 minutes' AND r.destroyed_at IS NULL
-  AND r.cost_model < (SELECT coalesce(sum(c.cost), 0) FROM runs_modelcall c WHERE c.run_id = r.id)
+  AND EXISTS (
+    SELECT 1 FROM runs_modelcall c WHERE c.run_id = r.id
+    HAVING coalesce(sum(c.cost), 0) > r.cost_model OR coalesce(sum(c.tokens_in), 0) > r.tokens_in
+        OR coalesce(sum(c.tokens_out), 0) > r.tokens_out)
 """
 
 
@@ -76,9 +83,14 @@ def settle_late() -> int:
         run = Run.objects.get(id=run_id)
         if run.summary is not None:
             unpriced = run.unpriced_calls
-            cost = {"cost": money.known(run.cost_model, unpriced), "unpriced": unpriced > 0, "unpriced_calls": unpriced}
-            Run.objects.filter(id=run_id).update(summary={**run.summary, **cost})
-            keep_summary(run_id, {**run.summary, **cost})
+            spent = {
+                "cost": money.known(run.cost_model, unpriced),
+                "unpriced": unpriced > 0,
+                "unpriced_calls": unpriced,
+                "tokens": {"in": run.tokens_in, "out": run.tokens_out, "total": run.tokens_in + run.tokens_out},
+            }
+            Run.objects.filter(id=run_id).update(summary={**run.summary, **spent})
+            keep_summary(run_id, {**run.summary, **spent})
     return len(late)
 
 

@@ -101,15 +101,16 @@ def links(run: Run) -> dict[str, str]:
 
 
 def phase_object(run: Run, phase: Phase) -> dict[str, Any]:
-    unpriced = run.unpriced_calls if phase.name == "materialize" else 0  # the only one whose calls may have no price
+    """Materialize makes the run's calls: what it has spent so far is the run's own tally."""
+    calls = phase.name == "materialize"
     return {
         "name": phase.name,
         "status": phase.status,
         "attempt": phase.attempt,
         "started_at": stamp(phase.started_at),
         "finished_at": stamp(phase.finished_at),
-        "cost": known(phase.cost, unpriced),
-        "tokens": phase.tokens,
+        "cost": known(run.cost_model, run.unpriced_calls) if calls else known(phase.cost, 0),
+        "tokens": run.tokens_in + run.tokens_out if calls else phase.tokens,
     }
 
 

@@ -108,7 +108,8 @@ _CELLS_OF_CHAIN = (
 _SCORED = "r.outcome IN ('passed', 'failed', 'unscored')"
 _COUNTS = ", ".join(f"count(*) FILTER (WHERE r.outcome = '{name}')" for name in OUTCOMES)
 _MOMENTS = (
-    f"SELECT {_COUNTS}, avg(r.score), "
+    # An output that could not be scored has earned nothing: leaving it out would shrink the denominator.
+    f"SELECT {_COUNTS}, avg(coalesce(r.score, 0)) FILTER (WHERE {_SCORED}), "
     f"percentile_cont(0.5) WITHIN GROUP (ORDER BY r.duration_ms) FILTER (WHERE {_SCORED}), "
     f"percentile_cont(0.95) WITHIN GROUP (ORDER BY r.duration_ms) FILTER (WHERE {_SCORED}) "
 )

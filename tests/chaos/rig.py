@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
+from django.db.models import Sum
 
 from runs import states
 from runs.artifacts.records import blobs
@@ -123,5 +124,10 @@ def check(run: Run, model: Model, *, calls_in_doubt: int = 0) -> None:
     for kept in Artifact.objects.filter(run=run):
         held = blobs().read(kept.blob, kept.start, kept.size)
         assert hashlib.sha256(held).hexdigest() == kept.sha256, f"{kept.name} is what its row says"
-    settled = ModelCall.objects.filter(run=run, status="settled").count()
+    calls = ModelCall.objects.filter(run=run)
+    spent = calls.aggregate(tokens_in=Sum("tokens_in"), tokens_out=Sum("tokens_out"), cost=Sum("cost"))
+    run.refresh_from_db()
+    told = {"tokens_in": run.tokens_in, "tokens_out": run.tokens_out, "cost": run.cost_model}
+    assert told == {name: total or 0 for name, total in spent.items()}, "every call is counted once"
+    settled = calls.filter(status="settled").count()
     assert settled <= model.calls <= settled + calls_in_doubt, "no second call for a settled one"

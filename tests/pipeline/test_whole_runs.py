@@ -235,3 +235,25 @@ def test_a_fault_that_calls_itself_200_is_tried_again_and_never_scored(
     whole(run)
     assert (run.passed, model.calls) == (4, 8)
     assert RunEvent.objects.filter(run=run, type="ModelRetry").count() == 4
+
+
+def test_a_ceiling_on_an_attempts_tokens_skips_its_cell_and_says_so(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    run = work(launch(alice, model, rows=planned.sums(3), limits={"attempt": {"tokens": 5}}))
+    rows = TaskResult.objects.filter(run=run, live=True)
+    assert {(row.outcome, row.error_class, row.error_message) for row in rows} == {
+        ("skipped", "budget", "attempt.tokens was reached by this task")
+    }
+    assert run.tokens_in + run.tokens_out == sum(row.tokens_in + row.tokens_out for row in rows) >= 15
+    assert model.calls == 3
+
+
+def test_an_attempt_that_is_stopped_names_the_limit_that_stopped_it(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    model.rule = lambda question: Fault(delay=30)
+    run = work(launch(alice, model, rows=planned.sums(1), limits={"task": {"duration": 0.5}}))
+    row = TaskResult.objects.get(run=run, live=True)
+    assert (row.outcome, row.error_class) == ("errored", "timeout")
+    assert "limits.task.duration = 0.5 s" in row.error_message

@@ -67,7 +67,7 @@ def test_it_counts_the_whole_run_from_its_results(alice: User) -> None:
         "skipped": 1,
         "pending": 0,
     }
-    assert (found["pass_rate"], found["coverage"], found["mean_score"]) == (0.5, 4 / 6, pytest.approx(2 / 3))
+    assert (found["pass_rate"], found["coverage"], found["mean_score"]) == (0.5, 4 / 6, pytest.approx(2 / 4))
     assert (found["duration_ms_p50"], found["duration_ms_p95"]) == (102, 105)
     assert found["tokens"] == {"in": 5, "out": 7, "total": 12}
     assert found["cost"] == {"amount_cents": 0, "amount": "0.00213400", "currency": "USD"}
@@ -85,7 +85,7 @@ def test_it_counts_the_whole_run_from_its_results(alice: User) -> None:
 @pytest.mark.django_db
 def test_j05_a_missing_score_counts_as_not_passed(alice: User) -> None:
     found = queries.live_summary(launched.ended(alice, ["unscored", "unscored"]))
-    assert (found["pass_rate"], found["mean_score"], found["coverage"]) == (0.0, None, 1.0)
+    assert (found["pass_rate"], found["mean_score"], found["coverage"]) == (0.0, 0.0, 1.0)
 
 
 @pytest.mark.django_db

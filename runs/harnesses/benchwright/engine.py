@@ -38,8 +38,8 @@ class Engine:
         self._context, self._intake, self._line = context, intake, line
         self._keeping = keeping
         self._waits = Waits()
-        attempt_seconds = context.ceilings.attempt.duration or context.ceilings.task.duration or ATTEMPT_SECONDS
-        self._settling = Settling(line, self._spawn, self._settled)
+        attempt_seconds, limit = _time_limit(context)
+        self._settling = Settling(line, self._spawn, self._settled, limit)
         self._solving = Solving(line.key, self._told_start, self._settling.add, attempt_seconds)
         self._scoring = Scoring(self._scored)
         self._writer = Writer(context, self._written)
@@ -249,6 +249,7 @@ class Engine:
         level = {**cell.facts, "model_cost": cell.facts.get("cost"), "duration": cell.solve_ms / 1000}
         level["tokens"] = (cell.facts.get("tokens_in") or 0) + (cell.facts.get("tokens_out") or 0)
         breach = self._context.ceilings.breach("task", level)
+        breach = breach or self._context.ceilings.breach("attempt", {"tokens": level["tokens"]})
         if breach and breach != "task.duration":
             ending = results.Ending(results.SKIPPED, "budget", f"{breach} was reached by this task")
         if not stored:
@@ -385,3 +386,15 @@ class Engine:
             "Add the key again as a new secret, then replay the run with only_errored.",
         )
         self._wake.set()
+
+
+def _time_limit(context: Context) -> tuple[float, str]:
+    """Seconds that an attempt may take, and in words where they come from."""
+    ceilings = context.ceilings
+    for name, seconds in (("attempt", ceilings.attempt.duration), ("task", ceilings.task.duration)):
+        if seconds is not None:
+            return seconds, f"limits.{name}.duration = {seconds:g} s"
+    return (
+        ATTEMPT_SECONDS,
+        f"the {ATTEMPT_SECONDS:g} s that an attempt may take where limits.attempt.duration is not set",
+    )

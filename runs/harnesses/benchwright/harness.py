@@ -79,7 +79,7 @@ class Benchwright:
         line = Line(str(context.run.id))
         try:
             keeping = Keeping(context)
-            intake = Intake(context, roles, kept, keeping, trusted=_spec(context).trusted)
+            intake = Intake(context, roles, kept, keeping)
             engine = Engine(context, roles, intake, line, keeping)
             line.on_retry, line.on_revoked = engine.retried, engine.revoked
             await line.open(roles.listener)

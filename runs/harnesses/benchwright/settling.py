@@ -19,8 +19,10 @@ class Settling:
         line: Line,
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         settled: Callable[[list[Cell]], None],
+        time_limit: str,
     ) -> None:
-        self._line, self._spawn, self._settled = line, spawn, settled
+        """``time_limit``: how long an attempt may take, in words."""
+        self._line, self._spawn, self._settled, self._time_limit = line, spawn, settled, time_limit
         self._gathered: list[Cell] = []
         self.under_way = 0
 
@@ -43,17 +45,16 @@ class Settling:
         for cell, account in zip(cells, accounts, strict=True):
             cell.facts = account
             cell.solve_ms = max(0, cell.solve_ms - int(account.get("waited_ms") or 0))  # our queue is not its time
-            if "infra" not in (cell.fault or {}):
+            if (cell.fault or {}).get("infra", "timeout") == "timeout":
                 cell.fault = self._infra(cell, account) or cell.fault
         self._settled(cells)
 
     def _infra(self, cell: Cell, account: dict[str, Any]) -> dict[str, Any] | None:
         """The fault of ours that ended the attempt, if one did."""
         if cell.cancelled:
-            return {
-                "infra": account.get("error_class") or "timeout",
-                "message": account.get("error_message") or "solve was stopped: its time was up",
-            }
+            kind = account.get("error_class") or "timeout"
+            told = f"The attempt was stopped: it took longer than {self._time_limit}."
+            return {"infra": kind, "message": told if kind == "timeout" else account.get("error_message") or told}
         if cell.lease != self._line.lease:
             # Its key died with the old gateway, so what the scorer made of that is not the model's doing.
             return {"infra": "provider_error", "message": "the gateway restarted during this attempt"}

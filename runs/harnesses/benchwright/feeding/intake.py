@@ -19,10 +19,10 @@ EXTRACT_SECONDS = 120.0
 
 
 class Intake:
-    """Loads shards. Extract is a sandbox role like the others; rows of a grader that we compiled need none."""
+    """Loads shards. Extract is a sandbox role like the others."""
 
-    def __init__(self, context: Context, roles: Roles, kept: Extracted, keeping: Keeping, trusted: bool) -> None:
-        self._context, self._roles, self._kept, self._trusted = context, roles, kept, trusted
+    def __init__(self, context: Context, roles: Roles, kept: Extracted, keeping: Keeping) -> None:
+        self._context, self._roles, self._kept = context, roles, kept
         self._keeping = keeping
         self._replies: dict[int, tuple[asyncio.Future[None], dict[int, dict[str, Any]], int]] = {}
         self._attach()
@@ -42,11 +42,11 @@ class Intake:
             raise PhaseError("subset_changed", "The subset no longer holds the tasks that this run was launched on.")
         past = await past_of(context.control, context.run, lease)
         plain = [json.loads(row.row_text) for row in rows]
-        items = plain if self._trusted else await self._extract(lease.number, [row.row_text for row in rows])
+        items = await self._extract(lease.number, [row.row_text for row in rows])
         changed = {
             row.position: {"input": item.get("input"), "expected": item.get("expected")}
             for row, item, given in zip(rows, items, plain, strict=True)
-            if item is not given and "error" not in item and _differs(item, given)
+            if "error" not in item and _differs(item, given)
         }
         if changed:
             self._keeping.extracted(lease.number, changed)
