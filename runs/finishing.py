@@ -40,16 +40,19 @@ WHERE id = %(run)s
 
 _SETTLE = """
 UPDATE runs_run SET
-    cost_model = greatest(cost_model, journal.cost), unpriced_calls = journal.unpriced, served = journal.served,
+    cost_model = greatest(cost_model, journal.cost), unpriced_calls = journal.unpriced,
+    estimated_calls = journal.estimated, served = journal.served,
     tokens_in = greatest(runs_run.tokens_in, journal.tokens_in),
     tokens_out = greatest(runs_run.tokens_out, journal.tokens_out)
 FROM (
     SELECT coalesce(sum(cost), 0)::bigint AS cost, coalesce(sum(unpriced), 0)::int AS unpriced,
+           coalesce(sum(estimated), 0)::int AS estimated,
            coalesce(sum(tokens_in), 0)::bigint AS tokens_in, coalesce(sum(tokens_out), 0)::bigint AS tokens_out,
            coalesce(jsonb_object_agg(name, calls) FILTER (WHERE name IS NOT NULL), '{}') AS served
     FROM (
         SELECT sum(cost) AS cost, count(*) FILTER (WHERE cost IS NULL AND status = 'settled') AS unpriced,
                model_served || coalesce(' via ' || upstream, '') AS name, count(*) AS calls,
+               count(*) FILTER (WHERE usage_estimated AND status = 'settled') AS estimated,
                sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out
         FROM runs_modelcall WHERE run_id = %s GROUP BY 3
     ) AS by_name
@@ -87,6 +90,7 @@ def settle_late() -> int:
                 "cost": money.known(run.cost_model, unpriced),
                 "unpriced": unpriced > 0,
                 "unpriced_calls": unpriced,
+                "estimated_calls": run.estimated_calls,
                 "tokens": {"in": run.tokens_in, "out": run.tokens_out, "total": run.tokens_in + run.tokens_out},
             }
             Run.objects.filter(id=run_id).update(summary={**run.summary, **spent})

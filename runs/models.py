@@ -60,6 +60,7 @@ class Run(models.Model):
     skipped = models.IntegerField(default=0)
     cost_model = models.BigIntegerField(default=0)  # micro-cents, metered
     unpriced_calls = models.IntegerField(default=0)
+    estimated_calls = models.IntegerField(default=0)  # their tokens are ours to guess: the answers told no usage
     tokens_in = models.BigIntegerField(default=0)
     tokens_out = models.BigIntegerField(default=0)
     served = models.JSONField(default=dict)  # {"<model> via <upstream>": calls}

@@ -97,6 +97,7 @@ def call_object(call: ModelCall) -> dict[str, Any]:
         "tokens_out": call.tokens_out,
         "tokens_reasoning": call.tokens_reasoning,
         "tokens_cached": call.tokens_cached,
+        "usage_estimated": call.usage_estimated,
         "cost": None if call.cost is None else shown(call.cost),
         "priced_by": call.priced_by,
         "tries": call.tries,

@@ -121,7 +121,7 @@ _TALLIES = (
 # From the tallies, which count every attempt's calls; a cell tells only of the attempt that ended it.
 _SPENT = (
     "SELECT coalesce(sum(tokens_in), 0), coalesce(sum(tokens_out), 0), coalesce(sum(cost_model), 0), "
-    "coalesce(sum(unpriced_calls), 0) FROM runs_run WHERE id = ANY(%(runs)s)"
+    "coalesce(sum(unpriced_calls), 0), coalesce(sum(estimated_calls), 0) FROM runs_run WHERE id = ANY(%(runs)s)"
 )
 
 
@@ -150,7 +150,7 @@ def _figures(run: Run, cells: str, total: int, spenders: list[UUID]) -> Figures:
             cursor.execute(_TALLIES + cells + " GROUP BY r.position) AS tasks GROUP BY scored, passed", params)
             tallies = [TaskTally(scored, passed, tasks) for scored, passed, tasks in cursor.fetchall()]
         cursor.execute(_SPENT, params)
-        tokens_in, tokens_out, cost, unpriced = map(int, cursor.fetchone())
+        tokens_in, tokens_out, cost, unpriced, estimated = map(int, cursor.fetchone())
     mean_score, p50, p95 = moments[len(OUTCOMES) :]
     return Figures(
         total=total,
@@ -163,6 +163,7 @@ def _figures(run: Run, cells: str, total: int, spenders: list[UUID]) -> Figures:
         tokens_out=tokens_out,
         cost=cost,
         unpriced=unpriced,
+        estimated=estimated,
         kinds=kinds,
         tallies=tallies,
     )

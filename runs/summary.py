@@ -25,6 +25,7 @@ class Figures:
     tokens_out: int = 0
     cost: int = 0  # micro-cents
     unpriced: int = 0
+    estimated: int = 0  # calls whose answers told no usage; known once the journal is settled
     kinds: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     tallies: Sequence[TaskTally] = ()  # only asked for where trials > 1
 
@@ -67,6 +68,7 @@ def assemble(figures: Figures) -> dict[str, Any]:
         "cost": known(figures.cost, figures.unpriced),
         "unpriced": figures.unpriced > 0,
         "unpriced_calls": figures.unpriced,
+        "estimated_calls": figures.estimated,
         "pass_at_k": _pass_at_k(figures),
         "by_kind": {kind: _of_kind(tally) for kind, tally in sorted(figures.kinds.items())},
     }

@@ -3,6 +3,8 @@
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
+import orjson
+
 from kernel.money import from_dollars
 from runs.providers import SNAPSHOT
 from runs.providers.data import Provider
@@ -36,8 +38,8 @@ EMBEDDINGS = Names("prompt_tokens", "", "", "")
 RESPONSES = Names("input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details")
 
 
-def usage_of(told: Any, provider: Provider, sent: int, received: int, names: Names = CHAT) -> Usage:
-    """From an answer's usage, as it came; without one, an estimate from the bytes of text ``sent`` and ``received``."""
+def usage_of(told: Any, provider: Provider, sent: bytes | int, received: bytes | int, names: Names = CHAT) -> Usage:
+    """From an answer's usage, as it came; without one, an estimate from the bodies (see ``estimate``)."""
     if not isinstance(told, dict):
         return estimate(sent, received, names)
     tokens_in = _count(told.get(names.tokens_in))
@@ -57,10 +59,39 @@ def usage_of(told: Any, provider: Provider, sent: int, received: int, names: Nam
     return Usage(tokens_in, tokens_out, cached, reasoning, _reported(told, provider), False)
 
 
-def estimate(sent: int, received: int, names: Names = CHAT) -> Usage:
-    """Four bytes a token, never nothing: by accident no call is free."""
-    tokens_out = max(1, -(-received // 4)) if names.tokens_out else 0
-    return Usage(max(1, sent // 4), tokens_out, 0, 0, None, True)
+def estimate(sent: bytes | int, received: bytes | int, names: Names = CHAT) -> Usage:
+    """Four bytes of text a token, never nothing: by accident no call is free.
+
+    ``sent`` and ``received`` are bodies, of which only what was said counts; or the bytes of text themselves.
+    """
+    tokens_out = max(1, -(-_said(received) // 4)) if names.tokens_out else 0
+    return Usage(max(1, _said(sent) // 4), tokens_out, 0, 0, None, True)
+
+
+_SPOKEN = frozenset({
+    "content", "text", "thinking", "reasoning", "reasoning_content", "refusal", "arguments", "input", "prompt", "system",
+    "instructions",
+})  # fmt: skip
+
+
+def _said(body: bytes | int) -> int:
+    """Bytes of text in a JSON body: what models read and write, without the names and numbers around it."""
+    if isinstance(body, int):
+        return body
+    try:
+        waiting: list[tuple[Any, bool]] = [(orjson.loads(body), False)]
+    except ValueError:
+        return len(body)
+    total = 0
+    while waiting:
+        value, spoken = waiting.pop()
+        if isinstance(value, str):
+            total += len(value.encode("utf-8", "replace")) if spoken else 0
+        elif isinstance(value, list):
+            waiting += [(item, spoken) for item in value]
+        elif isinstance(value, dict):
+            waiting += [(item, name in _SPOKEN) for name, item in value.items()]
+    return total
 
 
 def cost_of(usage: Usage, provider: Provider, asked: str, served: str | None) -> tuple[int | None, str | None]:

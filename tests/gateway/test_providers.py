@@ -227,3 +227,12 @@ def test_simulated_vectors_have_length_one() -> None:
     assert first != second
     assert len(first) == 40
     assert sum(value * value for value in first) == pytest.approx(1)
+
+
+def test_f04_an_estimate_counts_what_was_said_and_nothing_around_it() -> None:
+    sent = b'{"model":"m","temperature":0,"messages":[{"role":"user","content":"twelve bytes"}]}'
+    heard = (
+        b'{"id":"chatcmpl-1","object":"chat.completion","choices":[{"message":{"role":"assistant","content":"yes!"}}]}'
+    )
+    assert metering.usage_of(None, OPENAI, sent, heard)[:2] == (3, 1)
+    assert metering.usage_of(None, OPENAI, b"not JSON, 20 bytes..", heard).estimated

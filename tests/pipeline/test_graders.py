@@ -1,4 +1,4 @@
-"""Every kind of grader over a whole run: a right answer passes and a wrong one fails, rows and scorer in their roles."""
+"""Every kind of grader over a whole run, rows and scorer in their roles."""
 
 from collections.abc import Callable
 from typing import Any

@@ -7,8 +7,8 @@ from runs.providers import metering
 from runs.providers.metering import Names, Usage
 
 
-def account(call: Call, book: RunBook, told: Told, names: Names, sent: int, received: int) -> None:
-    """Fill ``call`` from what the answer says. ``sent`` and ``received``: bytes, for an answer without usage."""
+def account(call: Call, book: RunBook, told: Told, names: Names, sent: bytes, received: bytes | int) -> None:
+    """Fill ``call`` from what the answer says. ``sent`` and ``received``: the bodies, for an answer without usage."""
     call.upstream = told.upstream or book.provider.name
     call.finish_reason = told.reason
     charge(call, book, metering.usage_of(told.usage, book.provider, sent, received, names), told.served)

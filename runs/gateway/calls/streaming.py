@@ -37,7 +37,7 @@ class Streaming(Passage):
             self._cut(call, events, "the provider broke the stream off with an error", "provider_error")
         call.http_status = 200
         call.response = bytes(events.kept)
-        account(call, self.book, self.api.told(summary), self.api.names, len(self.asked.payload), events.text_bytes)
+        account(call, self.book, self.api.told(summary), self.api.names, self.asked.payload, events.text_bytes)
         self._end(SETTLED)
         fault("M5")
         events.end(self.keep)
@@ -46,7 +46,7 @@ class Streaming(Passage):
         """A stream that broke off: what was delivered is counted, and the client sees the break."""
         call.response = bytes(events.kept)
         served = events.said.get("model")
-        charge(call, self.book, metering.estimate(len(self.asked.payload), events.text_bytes), served)
+        charge(call, self.book, metering.estimate(self.asked.payload, events.text_bytes), served)
         raise Failed(502, error_body(502, "upstream_error", message), error_class, message) from None
 
 

@@ -26,5 +26,11 @@ def cost_line(run: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     if not asked or not billed:
         return ""
     unpriced = summary.get("unpriced_calls") or 0
-    why = f" ({unpriced} call{'' if unpriced == 1 else 's'} without a known price)" if unpriced else ""
+    why = f" ({_calls(unpriced)} without a known price)" if unpriced else ""
+    guessed = summary.get("estimated_calls") or 0
+    why += f" (tokens of {_calls(guessed)} estimated: the answers told none)" if guessed else ""
     return f"cost: {asked} at the provider{why}, {money(billed)} billed by Benchwright"
+
+
+def _calls(number: int) -> str:
+    return f"{number} call{'' if number == 1 else 's'}"
