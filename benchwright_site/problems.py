@@ -1,6 +1,7 @@
 """Refusals and failures as problem documents (RFC 9457)."""
 
 import logging
+import re
 from collections.abc import Callable
 
 from django.db import DataError, InterfaceError, OperationalError
@@ -40,11 +41,25 @@ def response(request: HttpRequest, error: DomainError) -> HttpResponse:
     return made
 
 
+# What the contract names and this version does not serve yet.
+TO_COME = re.compile(
+    r"/v1/(connections|host_policy|billing|webhooks|settings|compare|build)(/.*)?"
+    r"|/v1/runs/[^/]+/(fork|approve|report|narrate|blocked_hosts)"
+    r"|/v1/registry/(benchmarks/[^/]+/range|subsets/[^/]+/leaderboard)"
+)
+
+
+def _nothing(request: HttpRequest) -> str:
+    if TO_COME.fullmatch(request.path):
+        return f"{request.path} is not available yet: this version of Benchwright does not serve it."
+    return f"There is nothing at {request.path}."
+
+
 def from_status(request: HttpRequest, found: HttpResponseBase) -> HttpResponse:
     """A framework's own error response (HTML or text), said as a problem."""
     code = BY_STATUS.get(found.status_code, "internal_error" if found.status_code >= 500 else "bad_request")
     details = {
-        "not_found": f"There is nothing at {request.path}.",
+        "not_found": _nothing(request),
         "method_not_allowed": f"{request.method} is not possible here. Allowed: {found.get('Allow', '')}.",
         "internal_error": "Something broke on our side. The request id names it in our log.",
     }
@@ -61,7 +76,7 @@ def of_domain(request: HttpRequest, error: DomainError) -> HttpResponse:
 
 
 def of_not_found(request: HttpRequest, error: Http404) -> HttpResponse:
-    return response(request, DomainError("not_found", f"There is nothing at {request.path}."))
+    return response(request, DomainError("not_found", _nothing(request)))
 
 
 def of_http_error(request: HttpRequest, error: HttpError) -> HttpResponse:

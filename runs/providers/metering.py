@@ -69,8 +69,8 @@ def estimate(sent: bytes | int, received: bytes | int, names: Names = CHAT) -> U
 
 
 _SPOKEN = frozenset({
-    "content", "text", "thinking", "reasoning", "reasoning_content", "refusal", "arguments", "input", "prompt", "system",
-    "instructions",
+    "content", "text", "thinking", "reasoning", "reasoning_content", "refusal", "arguments",
+    "input", "prompt", "system", "instructions",
 })  # fmt: skip
 
 

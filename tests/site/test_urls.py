@@ -9,6 +9,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from accounts import manage_api
 from accounts.door import TokenAuth
 from accounts.scopes import SCOPES
+from benchwright_site import problems
 from benchwright_site.api import api
 
 
@@ -122,3 +123,24 @@ def test_two_routes_of_one_shape_must_name_their_parameters_alike():
     made.add_router("", two)
     with pytest.raises(ConfigError, match="name the parameters alike"):
         merge_paths(made._get_bound_routers())
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/connections", "/v1/connections/con_1/test", "/v1/host_policy", "/v1/billing/balance", "/v1/webhooks",
+        "/v1/settings", "/v1/compare", "/v1/build/subsets", "/v1/runs/01980000-0000-7000-8000-000000000000/fork",
+        "/v1/registry/subsets/sub_1/leaderboard", "/v1/registry/benchmarks/bm_1/range",
+    ],
+)  # fmt: skip
+def test_what_is_to_come_says_so_and_what_is_unknown_does_not(path):
+    answer = Client().get(path)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert "not available yet" in answer.json()["detail"]
+    unknown = Client().get(path.replace("/v1/", "/v1/no-")).json()
+    assert "not available yet" not in unknown["detail"]
+
+
+def test_nothing_that_is_served_is_told_as_to_come():
+    told = [path for path, _ in operations() if problems.TO_COME.fullmatch("/v1" + path)]
+    assert told == []

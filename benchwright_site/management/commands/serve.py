@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
@@ -50,5 +51,7 @@ def _live_in(folder: str | None) -> None:
         return
     wanted = Path(folder).expanduser().resolve()
     if wanted != settings.DATA_DIR:
+        told = "Other manage.py commands find this installation by it too"
+        print(f"{told}:\n    export BENCHWRIGHT_DATA={shlex.quote(str(wanted))}", flush=True)
         os.environ["BENCHWRIGHT_DATA"] = str(wanted)
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606

@@ -87,7 +87,7 @@ class APIError(BenchwrightError):
         if len(self.errors) > 10:
             shown.append(f"  … and {len(self.errors) - 10} more")
         parts += shown
-        cure = _CURES.get(self.code)
+        cure = None if "not available yet" in self.detail else _CURES.get(self.code)
         if cure:
             parts.append(cure)
         facts = [f"HTTP {self.status}", self.code, self.call, f"request {self.request_id}" if self.request_id else ""]

@@ -74,7 +74,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # by the second click tells of a closed pipe
         sys.stderr.close()  # the reader of our output has gone; nobody is left to complain to
         return 0
     except (BenchwrightError, ValueError) as error:
