@@ -29,7 +29,7 @@ def compile_grader(grader: Mapping[str, Any]) -> str:
     """The scorer's source. DomainError ``validation_failed`` where the grader can't be used."""
     full = validate_grader(grader)
     kind = full["kind"]
-    parts = "".join(_part(name) for name in ("common", "prompting", kind, "task"))
+    parts = "".join(_part(name) for name in ("common", "words", "prompting", kind, "task"))
     return _TOP.format(kind=kind) + _SANDBOX + _DATA.format(grader=strict_json.canonical(full).decode()) + parts
 
 
@@ -40,7 +40,7 @@ def kit(full: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=32)
 def _kit(kind: str, grader: str) -> Mapping[str, Any]:
-    parts = "".join(_part(name) for name in ("common", "prompting", kind))
+    parts = "".join(_part(name) for name in ("common", "words", "prompting", kind))
     namespace: dict[str, Any] = {}
     # The text is our own; of the grader's owner it holds nothing but a JSON literal.
     exec(_TOP.format(kind=kind) + _DATA.format(grader=grader) + parts, namespace)  # noqa: S102

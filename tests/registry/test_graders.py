@@ -399,6 +399,113 @@ def test_it_finds_texts(grader, output, expected, score):
 
 
 @pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("答えは東京です", "東京"),
+        ("答えはParisです", "paris"),
+        ("答えは5です", "5"),
+        ("ตอบว่ากรุงเทพครับ", "กรุงเทพ"),
+        ("정답은 서울입니다", "서울"),
+        ("It is 5.", "5"),
+        ("4, 5, 6", "5"),
+        ("5%", 5),
+        ("$5", "5"),
+        ("US$5", "$5"),
+        ("+5", "5"),
+        ("pages 3–5", "5"),
+        ("10-5", "5"),
+        ("- 5 apples", "5"),
+        ("No.5", "5"),
+        ("it's -5", "-5"),
+        ("It is .5", ".5"),
+        ("It is 3.5.", "3.5"),
+        ("a well-known one", "known"),
+    ],
+)
+def test_it_finds_whole_words_and_numbers(output, expected):
+    assert graded({"kind": "contains"}, output, expected)["score"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("3.5", "5"),
+        ("5.5", "5"),
+        ("1,5", "5"),
+        ("1,5", "1"),
+        ("1,000", "1"),
+        ("15", "5"),
+        ("5e3", "5"),
+        ("-5", "5"),
+        ("\u22125", "5"),
+        ("x=-5", "5"),
+        ("-$5", "5"),
+        ("-$5", "$5"),
+        ("答えは-5です", "5"),
+        ("It is .5", "5"),
+        ("0.5", ".5"),
+        ("10-5", "-5"),
+        ("๕๕", "๕"),
+        ("Parisian", "Paris"),
+    ],
+)
+def test_it_finds_no_part_of_another_word_or_number(output, expected):
+    assert graded({"kind": "contains"}, output, expected)["score"] == 0.0
+    assert graded({"kind": "contains", "whole_words": False}, output, expected)["score"] == 1.0
+
+
+def test_it_leaves_numbers_whole_when_punctuation_is_ignored():
+    grader = {"normalise": {"ignore_punctuation": True}}
+    assert graded({"kind": "contains", **grader}, "so: 3.5!", "3.5")["score"] == 1.0
+    assert graded({"kind": "contains", **grader}, "so: 3.5!", "5")["score"] == 0.0
+    assert graded({"kind": "exact", **grader}, "-5", "5")["score"] == 0.0
+    assert graded({"kind": "exact"}, ".5", "5")["score"] == 0.0
+    assert graded({"kind": "exact"}, "**.5**", ".5")["score"] == 1.0
+
+
+# --- long outputs ---
+CALL = '{"name": "f", "arguments": {"x": 1}}'
+LONG = "x" * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("grader", "output", "expected", "choices"),
+    [
+        ({"kind": "contains"}, f"yes {LONG}", "yes", None),
+        ({"kind": "contains"}, f"{LONG} yes {LONG}", "yes", None),
+        ({"kind": "exact"}, LONG + "y", LONG + "y", None),
+        ({"kind": "regex"}, f"yes {LONG}", r"\byes\b", None),
+        ({"kind": "numeric"}, f"42 {LONG}", 42, None),
+        ({"kind": "numeric"}, f"The answer is 42. {'x 7 ' * 50_000}", 42, None),
+        ({"kind": "numeric"}, "The answer is 42. " + "Is the answer: yes? " * 5000, 42, None),
+        ({"kind": "numeric"}, f"\\boxed{{42}} {LONG} 1 2 3", 42, None),
+        ({"kind": "choice"}, f"Answer: B {LONG}", "B", ["p", "q"]),
+        ({"kind": "choice"}, "Answer: B\n" + "an answer without a letter. " * 5000, "B", ["p", "q"]),
+        (
+            {"kind": "choice", "multiple": True},
+            "Answers: A, B\n" + "no answer here. " * 5000,
+            ["A", "B"],
+            ["p", "q", "r"],
+        ),
+        ({"kind": "tool_calls"}, f"{CALL} {LONG}", [{"f": {"x": [1]}}], None),
+        ({"kind": "tool_calls"}, "[1] {y} " * 5000 + CALL, [{"f": {"x": [1]}}], None),
+        ({"kind": "tool_calls"}, f"[f(x='{'y' * 100_000}')]", [{"f": {"x": ["y" * 100_000]}}], None),
+    ],
+    ids=lambda value: value["kind"] if isinstance(value, dict) else "",
+)
+def test_it_reads_all_of_a_long_output(grader, output, expected, choices):
+    assert graded(grader, output, expected, choices)["score"] == 1.0
+
+
+def test_it_does_not_judge_code_that_is_too_long_to_be_read():
+    long = f"[f(x='{LONG}')]"
+    with pytest.raises(ValueError, match="read up to 200,000 characters"):
+        graded({"kind": "tool_calls"}, long, [{"f": {"x": [LONG]}}])
+    _, output = solved({"kind": "tool_calls"}, BFCL, {"content": long})
+    assert output == long
+
+
+@pytest.mark.parametrize(
     ("grader", "output", "expected", "score"),
     [
         ({}, "v1.25", r"v\d+\.\d+", 1),

@@ -52,3 +52,26 @@ async def test_a_pattern_that_runs_wild_costs_its_own_cell(pattern: str) -> None
         await roles.close()
     assert [one["score"] for one in (told[0], *told[2:])] == [1.0, 1.0, 0.0]
     assert (told[1]["op"], told[1]["error"]["class"]) == ("unscored", "scorer_timeout")
+
+
+async def test_an_output_of_millions_of_characters_is_read_whole() -> None:
+    code = compile_grader({"kind": "contains"})
+    spec = RolesSpec("run", code, trusted=True, model="m", concurrency=2, score_seconds=GRADER_SECONDS)
+    roles = await LocalCompute().open(spec)
+    try:
+        told = await Open(roles).score(("yes " + "x" * 5_000_000, "yes"), ("x" * 5_000_000, "yes"))
+    finally:
+        await roles.close()
+    assert [one["score"] for one in told] == [1.0, 0.0]
+
+
+async def test_calls_that_are_too_long_to_be_read_are_not_called_wrong() -> None:
+    code = compile_grader({"kind": "tool_calls"})
+    spec = RolesSpec("run", code, trusted=True, model="m", concurrency=2, score_seconds=GRADER_SECONDS)
+    roles = await LocalCompute().open(spec)
+    try:
+        (told,) = await Open(roles).score((f"[f(x='{'y' * 300_000}')]", [{"f": {"x": ["y"]}}]))
+    finally:
+        await roles.close()
+    assert (told["op"], told["error"]["class"]) == ("unscored", "scorer_exception")
+    assert "read up to 200,000 characters" in told["error"]["message"]

@@ -3,11 +3,11 @@
 import re
 
 from registry.graders.kit.common import (
+    BLOCK,
     GRADER,
-    SEARCHED,
     answer_text,
+    backwards,
     extracted_from,
-    has_words,
     missed,
     parsed,
     verdict,
@@ -15,11 +15,14 @@ from registry.graders.kit.common import (
     wrong,
 )
 from registry.graders.kit.prompting import choice_texts, letter
+from registry.graders.kit.words import has_words
 
 # --- kit ---
 
 WRAP = r"[\s*_`\"'“‘(\[{$:\\]{0,20}(?:\\?(?:text|textbf|mathrm|mathbf|boxed)\s?\{){0,3}[(\[{]{0,3}"
-MOST_MARKERS = 200
+MARKED = re.compile(WRAP + r"([A-Za-z])(?![\w'’])")
+REST = re.compile(r"[\s*_`\"')\]}.]*(?:\n|$)")
+WORD_NEXT = re.compile(r"\s+[a-z]")
 SAYS = re.compile(r"(?:answer|choice|option)s?\b[\s*_`]*(?:is|are|=|:|would be|should be)*[\s*_`]*:?", re.IGNORECASE)
 MORE = re.compile(r"[\s*_`\"')\]}]*(?:,|/|&|\band\b|\bor\b)\s*[*_`\"'(\[]*([A-Z])(?![\w'’])")
 WHOLE = re.compile(r"[\s*_`\"'“‘(\[{$\\]*([A-Za-z])[\s*_`\"'”’)\]}$.:]*")
@@ -89,7 +92,6 @@ def position(value, texts):
 
 def picked(text, texts):
     """The positions that the output picks, or None."""
-    text = text[-SEARCHED:]
     return several(text, texts) if GRADER["multiple"] else single(text, texts)
 
 
@@ -134,17 +136,17 @@ def from_text(text, texts):
 
 def from_marker(text, texts):
     """The letter behind the last "answer is", "Answer:" and the like."""
-    for marker in reversed(list(SAYS.finditer(text))):
-        match = re.compile(WRAP + r"([A-Za-z])(?![\w'’])").match(text, marker.end())
+    for marker in backwards(SAYS, text):
+        match = MARKED.match(text, marker.end())
         if match is None:
             continue
-        sign, rest = match.group(1), text[match.end() :]
-        if sign.islower() and not re.match(r"[\s*_`\"')\]}.]*(?:\n|$)", rest):
+        sign = match.group(1)
+        if sign.islower() and not REST.match(text, match.end()):
             continue  # an article or a word, not a letter
         at = index_of(sign, texts)
         if at is None:
             continue
-        more = MORE.match(rest)
+        more = MORE.match(text, match.end())
         if more and index_of(more.group(1), texts) not in (None, at):
             return "unclear"
         return at
@@ -156,23 +158,22 @@ def from_lines(text, texts):
     found = {index_of(match.group(1) or match.group(2), texts) for match in LINE.finditer(text)} - {None}
     if len(found) == 1:
         return found.pop()
-    last = text.strip().splitlines()[-1:]
+    last = text.strip()[-BLOCK:].splitlines()[-1:]
     match = WHOLE.fullmatch(last[0]) if last else None
     return index_of(match.group(1), texts) if match and match.group(1).isupper() else None
 
 
 def from_round(text, texts):
     """The last letter in brackets, bold type or a box."""
-    found = [index_of(one.group(1) or one.group(2) or one.group(3), texts) for one in ROUND.finditer(text)]
-    found = [at for at in found if at is not None]
-    return found[-1] if found else None
+    found = (index_of(one.group(1) or one.group(2) or one.group(3), texts) for one in backwards(ROUND, text))
+    return next((at for at in found if at is not None), None)
 
 
 def from_bare(text, texts):
     """The last capital letter that stands alone; A and I only where they can't be words."""
-    for match in reversed(list(BARE.finditer(text))):
+    for match in backwards(BARE, text):
         sign, at = match.group(1), index_of(match.group(1), texts)
-        if at is None or (sign in "AI" and re.match(r"\s+[a-z]", text[match.end() :])):
+        if at is None or (sign in "AI" and WORD_NEXT.match(text, match.end())):
             continue
         return at
     return None
@@ -205,10 +206,11 @@ def several(text, texts):
 
 def answer_line(text):
     """The stretch of the output that lists the letters, or None."""
-    for marker in reversed(list(SAYS.finditer(text))[-MOST_MARKERS:]):
-        match = SEVERAL.match(text[marker.end() :].strip().split("\n", 1)[0])
-        if match and re.search(r"(?<![\w'’])[A-Z](?![\w'’])", match.group(0)):
-            return match.group(0)
+    for marker in backwards(SAYS, text):
+        match = SEVERAL.match(text, marker.end())
+        line = match.group(0).strip().split("\n", 1)[0] if match else ""
+        if re.search(r"(?<![\w'’])[A-Z](?![\w'’])", line):
+            return line
     whole = SEVERAL.fullmatch(text)
     if whole:
         return text

@@ -2,7 +2,6 @@
 
 import json
 import re
-import unicodedata
 from decimal import Decimal, DecimalException
 
 GRADER: dict = {}  # the grader with its defaults; each compiled file carries its own
@@ -10,8 +9,7 @@ GRADER: dict = {}  # the grader with its defaults; each compiled file carries it
 # --- kit ---
 
 SHOWN = 200
-LONGEST = 100_000  # characters of an output that are read: its end counts, since answers come last
-SEARCHED = 20_000  # characters that are searched for a number or a letter
+BLOCK = 20_000  # characters that are looked through at once, where a search begins at the end
 CLOSING = re.compile(r"</(?:think|thinking|reasoning|thought)>|\[/THINK\]", re.IGNORECASE)
 OPENING = re.compile(r"<(?:think|thinking|reasoning|thought)>|\[THINK\]", re.IGNORECASE)
 FINAL_CHANNEL = re.compile(r"<\|channel\|>final<\|message\|>")
@@ -21,7 +19,6 @@ REFUSAL = re.compile(
     r"|i[’']m (?:unable|not able))",
     re.IGNORECASE,
 )
-EDGES = " \t\r\n\"'`*_.,;:!?“”‘’«»()[]{}<>。，"
 
 
 def verdict(score, explanation, reason=None, extracted=None):
@@ -53,9 +50,9 @@ def text_of(output):
     if output is None:
         return ""
     if isinstance(output, str):
-        return output[-LONGEST:]
+        return output
     try:
-        return json.dumps(output, ensure_ascii=False)[-LONGEST:]
+        return json.dumps(output, ensure_ascii=False)
     except (ValueError, RecursionError):
         return ""
 
@@ -167,32 +164,14 @@ def by_pattern(text, how):
     return found.group(group)
 
 
-def normal(text):
-    """Text as the grader compares it."""
-    how = GRADER["normalise"]
-    text = unicodedata.normalize("NFC", text)
-    if how["ignore_punctuation"]:
-        text = "".join(" " if unicodedata.category(sign)[0] == "P" else sign for sign in text)
-    if how["trim_punctuation"]:
-        text = text.strip(EDGES)
-    if how["ignore_whitespace"]:
-        text = " ".join(text.split())
-    return text.casefold() if how["ignore_case"] else text
-
-
-def same_text(got, want):
-    """Whether two texts are the same to the grader. What normalising would erase is compared as it is."""
-    left, right = normal(got), normal(want)
-    return left == right if right else got.strip() == want.strip() != ""
-
-
-def has_words(text, piece):
-    """Whether ``piece`` stands in ``text`` as whole words."""
-    if not piece:
-        return False
-    start = r"(?<!\w)" if re.match(r"\w", piece) else ""
-    end = r"(?!\w)" if re.search(r"\w\Z", piece) else ""
-    return re.search(start + re.escape(piece) + end, text) is not None
+def backwards(pattern, text):
+    """The matches of ``pattern`` from the last to the first; of a long text only as many at once as a block holds."""
+    end = len(text) + 1
+    while end > 0:
+        start = max(0, end - BLOCK)
+        found = [match for match in pattern.finditer(text, start, end + BLOCK) if match.start() < end]
+        yield from reversed(found)
+        end = start
 
 
 def as_decimal(text):

@@ -5,13 +5,12 @@ from registry.graders.kit.common import (
     alternatives,
     answer_text,
     extracted_from,
-    has_words,
     missed,
-    normal,
     shown,
     verdict,
     wrong,
 )
+from registry.graders.kit.words import has_words, normal
 
 # --- kit ---
 
@@ -24,7 +23,8 @@ def grade(output, expected):
     if got is None:
         return missed(text, "The output does not have the form that the grader reads.")
     want = [one for one in alternatives(expected) if one.strip()]
-    lacking = [one for one in want if not holds(got, one)]
+    inside = normal(got)
+    lacking = [one for one in want if not holds(got, inside, one)]
     hits = len(want) - len(lacking)
     if want and (not lacking or (GRADER["need"] == "any" and hits)):
         return verdict(1, "The answer holds what was expected.", extracted=got)
@@ -34,8 +34,9 @@ def grade(output, expected):
     return wrong(text, explanation, got)
 
 
-def holds(text, piece):
-    inside, sought = normal(text), normal(piece)
+def holds(text, inside, piece):
+    """Whether ``piece`` stands in ``text``, whose normal form is ``inside``."""
+    sought = normal(piece)
     if not sought:
         return piece.strip() in text
     return has_words(inside, sought) if GRADER["whole_words"] else sought in inside

@@ -4,10 +4,11 @@ import re
 from decimal import Decimal, DecimalException
 
 from registry.graders.kit.common import (
+    BLOCK,
     GRADER,
-    SEARCHED,
     answer_text,
     as_decimal,
+    backwards,
     extracted_from,
     missed,
     shown,
@@ -30,7 +31,9 @@ OVER = re.compile(r"\s?/\s?(?=[\d.])")
 FRAC = re.compile(r"([-−]?) ?\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 MARKER = re.compile(r"####|\banswer\b[^.\n]{0,60}?(?:\bis\b|:|=)", re.IGNORECASE)
-MOST_MARKERS = 20
+LINE = re.compile(r"[ \t\r\n*_:$\\\[(]*([^\n]*)")
+DIGIT = re.compile(r"\d")
+FEW = 3  # numbers at the end of a long text: with as many, where it was cut does not change the last
 SENTENCE_END = re.compile(r"\.(?:\s|$)|[;!?]")
 
 
@@ -48,7 +51,7 @@ def grade(output, expected):
     if any(close(got, goal) for goal in goals):
         return verdict(1, "The number is right.", extracted=str(got))
     named = shown(" or ".join(str(goal) for goal in goals))
-    return wrong(text, f"Expected {named}, got {got}.", str(got))
+    return wrong(text, f"Expected {named}, got {shown(str(got))}.", str(got))
 
 
 def as_number(value):
@@ -62,22 +65,43 @@ def as_number(value):
 
 def found_number(text):
     """The number that a text gives as its answer: boxed, behind an answer marker, else its last one."""
-    text = text[-SEARCHED:].replace("\\$", "$")
+    text = text.replace("\\$", "$")
     text = FRAC.sub(lambda part: f"{part.group(1)}{part.group(2)}/{part.group(3)}", text)
     text = text.replace("{,}", ",").replace("\\,", "").replace("\\!", "")
-    boxes = BOXED.findall(text)
-    if boxes:
-        inside = numbers(boxes[-1])
-        if inside:
-            return inside[-1]
-    for marker in reversed(list(MARKER.finditer(text))[-MOST_MARKERS:]):
-        line = text[marker.end() :].lstrip(" \t\r\n*_:$\\[(").split("\n", 1)[0]
-        line = SENTENCE_END.split(line, maxsplit=1)[0]
+    for read_in in (boxed_number, marked_number, last_number):
+        found = read_in(text)
+        if found is not None:
+            return found
+    return None
+
+
+def boxed_number(text):
+    """The last number in the last box that has one, or None."""
+    inside = (numbers(box.group(1)) for box in backwards(BOXED, text))
+    return next((found[-1] for found in inside if found), None)
+
+
+def marked_number(text):
+    """The number behind the last answer marker that has one in its sentence, or None."""
+    until = len(text)
+    for marker in backwards(MARKER, text):
+        # What stands behind the next marker was read already, and held no number.
+        line = SENTENCE_END.split(LINE.match(text, marker.end(), max(until, marker.end())).group(1), maxsplit=1)[0]
         said = numbers(line.rsplit("=", 1)[-1]) or numbers(line)
         if said:
             return said[0]
-    everything = numbers(text)
-    return everything[-1] if everything else None
+        until = marker.start()
+    return None
+
+
+def last_number(text):
+    """The last number of a text, or None: looked for near the end first."""
+    digit = next(backwards(DIGIT, text), None)
+    text = text[: digit.end()] if digit else ""
+    tail = numbers(text[-BLOCK:])
+    if len(tail) < FEW and len(text) > BLOCK:
+        tail = numbers(text)
+    return tail[-1] if tail else None
 
 
 def numbers(text):

@@ -25,7 +25,9 @@ PLAIN_TYPES = ("object", "array", "string", "number", "integer", "boolean", "nul
 KEPT = ("type", "properties", "required", "items", "enum", "anyOf", "minimum", "maximum", "minItems", "maxItems")
 FENCE = re.compile(r"```(?:\w+)?\s*\n?(.*?)```", re.DOTALL)
 LOOSE = re.compile(r"[ ,./\-_*^]")
-CODE_LIMIT = 20_000
+CALL_BEGINS = re.compile(r'\[\s*\{\s*"|\{\s*"')
+CODE = re.compile(r"[\[(\s]*[^\W\d][\w.]*\s*\(")
+CODE_LIMIT = 200_000  # characters: parsing takes memory in proportion, and a time limit can't interrupt it
 
 
 def functions_of(input):
@@ -130,7 +132,10 @@ def output_of(reply, input):
     calls = told_calls(reply_message(reply).get("tool_calls"))
     if not calls:
         text = reply_text(reply)
-        calls = calls_in(text) if GRADER["accept_text"] or GRADER["mode"] == "json_schema" else None
+        try:
+            calls = calls_in(text) if GRADER["accept_text"] or GRADER["mode"] == "json_schema" else None
+        except ValueError:  # too long to be read: grading says so
+            return text
         if not calls:
             return text
     return json.dumps([{"name": names.get(name, name), "args": args} for name, args in calls], ensure_ascii=False)
@@ -215,9 +220,9 @@ def calls_from(value):
 def embedded(text):
     """The first JSON value inside a text that is a call or a list of calls."""
     decoder = json.JSONDecoder()
-    for start in [match.start() for match in re.finditer(r"[\[{]", text)][:50]:
+    for begins in CALL_BEGINS.finditer(text):
         try:
-            value, _ = decoder.raw_decode(text, start)
+            value, _ = decoder.raw_decode(text, begins.start())
         except (ValueError, RecursionError):
             continue
         found = calls_from(value)
@@ -227,9 +232,11 @@ def embedded(text):
 
 
 def from_code(text):
-    """Calls written as Python: ``[f(a=1), g(b="x")]``. Nothing is run."""
-    if "(" not in text or len(text) > CODE_LIMIT:
+    """Calls written as Python: ``[f(a=1), g(b="x")]``. Nothing is run. ValueError where they are too long to read."""
+    if not CODE.match(text) or (len(text) > CODE_LIMIT and text[-1] not in ")]"):
         return None
+    if len(text) > CODE_LIMIT:
+        raise ValueError(f"Calls written as Python are read up to {CODE_LIMIT:,} characters; these have {len(text):,}.")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
         nodes = tree.elts if isinstance(tree, (ast.List, ast.Tuple)) else [tree]
