@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 from kernel.errors import DomainError
 
 INT64 = 2**63 - 1
+NOT_BLANK = r"\S"  # the pattern of texts that hold something
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -111,7 +112,20 @@ def _shown(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     unknown = item.get("ctx", {}).get("fields") if item["type"] == "unknown_field" else None
     if unknown:
         return [{"loc": [*item["loc"], name], "msg": msg} for name, msg in unknown.items()]
-    return [{"loc": list(item["loc"]), "msg": item["msg"]}]
+    return [{"loc": list(item["loc"]), "msg": words(item)}]
+
+
+def words(item: Mapping[str, Any]) -> str:
+    """What one of pydantic's errors says to people: without its class, a pattern or its word for text."""
+    kind, limits = item["type"], item.get("ctx", {})
+    if kind == "string_pattern_mismatch" and limits.get("pattern") == NOT_BLANK:
+        return "Must not be blank."
+    if kind == "string_too_short":
+        least = limits["min_length"]
+        return "Must not be blank." if least == 1 else f"Must have at least {least} characters."
+    if kind == "string_too_long":
+        return f"Must have at most {limits['max_length']:,} characters."
+    return str(item["msg"]).removeprefix("Value error, ")
 
 
 def body_limit(size: int) -> Callable[[F], F]:

@@ -4,13 +4,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from kernel.bodies import Body, PatchBody
+from kernel.bodies import NOT_BLANK, Body, PatchBody
 
-Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=NOT_BLANK)]
 Title = Annotated[str, Field(max_length=200)]
 Description = Annotated[str, Field(max_length=20_000)]
 Category = Annotated[str, Field(max_length=80)]
-Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=60, pattern=r"\S")]], Field(max_length=50)]
+Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=60, pattern=NOT_BLANK)]], Field(max_length=50)]
 Answers = Literal["open", "closed"]
 
 

@@ -87,7 +87,7 @@ def _said(loc: list[str]) -> str:
 
 def nearest(name: str, known: Mapping[str, object] | tuple[str, ...]) -> str:
     """`did you mean "cost"?`, or the list of what is known."""
-    close = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    close = get_close_matches(name, list(known), n=1, cutoff=0.65)
     return f'did you mean "{close[0]}"?' if close else f"known: {', '.join(known)}"
 
 

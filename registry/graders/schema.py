@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
+from kernel import bodies
 from kernel.errors import DomainError
 from registry.graders.patterns import check_pattern
 
@@ -166,10 +167,10 @@ def validate_grader(grader: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refusal(fault: ValidationError) -> DomainError:
     errors = []
-    for error in fault.errors(include_url=False, include_input=False, include_context=False):
+    for error in fault.errors(include_url=False, include_input=False):
         # The discriminated union puts the kind itself first.
         path = list(error["loc"][1:] if error["loc"][:1] and error["loc"][0] in KINDS else error["loc"])
-        msg = error["msg"].removeprefix("Value error, ")
+        msg = bodies.words(error)
         if error["type"].startswith("union_tag"):
             path, msg = ["kind"], f"kind is one of {', '.join(KINDS)}."
         errors.append({"loc": ["body", "grader", *path], "msg": msg})

@@ -1,10 +1,10 @@
 """Request bodies: strict types and helpful refusals."""
 
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import pytest
-from pydantic import ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from kernel import bodies
 from kernel.errors import DomainError
@@ -60,6 +60,33 @@ def test_it_reads_money_as_the_decimal_that_was_written():
 def test_it_keeps_large_integers_where_any_json_goes():
     body = Launch.model_validate({"metadata": {"seed": 2**80}, "anything": 2**80, "trials": 2**63 - 1})
     assert (body.metadata["seed"], body.anything, body.trials) == (2**80, 2**80, 2**63 - 1)
+
+
+class Named(bodies.Body):
+    name: Annotated[str, Field(min_length=1, max_length=1200, pattern=bodies.NOT_BLANK)]
+    code: Annotated[str, Field(min_length=3)] = "abc"
+
+    @field_validator("code")
+    @classmethod
+    def _told(cls, value: str) -> str:
+        if value == "vllm":
+            raise ValueError("name the provider too")
+        return value
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"name": "x", "code": "vllm"}, "code: name the provider too"),
+        ({"name": "   "}, "name: Must not be blank."),
+        ({"name": ""}, "name: Must not be blank."),
+        ({"name": "x" * 1201}, "name: Must have at most 1,200 characters."),
+        ({"name": "x", "code": "a"}, "code: Must have at least 3 characters."),
+    ],
+)
+def test_it_speaks_to_people(data, said):
+    error = refused(data, Named)
+    assert (error.detail, error.errors[0]["msg"]) == (said, said.partition(": ")[2])
 
 
 def test_a08_it_names_the_nearest_field():

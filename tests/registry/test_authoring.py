@@ -86,6 +86,11 @@ def test_a22_a_patch_takes_no_field_that_is_not_the_authors(author, field):
         assert author.client.patch(f"subsets/{sub['id']}", {more: "x"}).json["code"] == "unknown_field"
 
 
+@pytest.mark.parametrize("name", ["", "   "])
+def test_it_says_that_a_name_must_not_be_blank(author, name):
+    assert author.client.post("benchmarks", {"name": name}).json["detail"] == "name: Must not be blank."
+
+
 def test_it_edits_only_what_was_read(author):
     mark = author.benchmark()
     got = author.client.get(f"registry/benchmarks/{mark['id']}?expand=subsets")

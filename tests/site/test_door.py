@@ -109,6 +109,23 @@ def test_a08_an_unknown_field_is_named_with_the_nearest_known_one(launch, api, a
 
 
 @pytest.mark.parametrize(
+    ("provider", "said"),
+    [("nope", "There is no provider 'nope': known: anthropic, "), ("opnai", 'did you mean "openai"?')],
+)
+def test_an_unknown_provider_is_told_the_near_one_or_all(launch, provider, said):
+    shown = problem(launch({"sut": {"model": "m", "provider": provider}}), 422, "validation_failed")
+    assert said in shown["detail"]
+    assert shown["errors"][0]["loc"] == ["body", "sut", "provider"]
+
+
+def test_a_model_without_its_provider_is_told_in_words(launch):
+    shown = problem(launch({"sut": "vllm"}), 422, "validation_failed")
+    assert shown["errors"][0]["loc"] == ["body", "sut"]
+    assert "provider" in shown["detail"]
+    assert "Value error" not in json.dumps(shown)
+
+
+@pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [
         ("GET", "nothing", 404, "not_found"),
