@@ -88,8 +88,8 @@ class Books:
         pace = self._pace((base or provider.name, owner or "", model))
         used = (await self.store.read(HAS_CALLS, (run,)))[0]["exists"]
         return RunBook(
-            run=run, model=model, provider=provider, apis=table.of(provider), base_url=base,
-            params=sut.get("params") or {},
+            run=run, account=str(rows[0]["owner_id"]), model=model, provider=provider, apis=table.of(provider),
+            base_url=base, params=sut.get("params") or {},
             secret=owner, redactor=Redactor(value), pace=pace, pool=pool,
             at_once=max(LEAST_AT_ONCE, 8 * rows[0]["concurrency"]), fresh=not used,
         )  # fmt: skip

@@ -88,6 +88,7 @@ class RunBook:
     """One run's memory here, shared by its leases."""
 
     run: str
+    account: str  # whose run it is
     model: str
     provider: Provider
     apis: Mapping[bytes, Api]  # by the path that scorers post to

@@ -257,6 +257,7 @@ async def keyed_provider(shared_gateway: GatewayProcess) -> AsyncIterator[OpenAI
     await found.start(port=shared_gateway.keyed_port)
     yield found
     await found.stop()
+    await sync_to_async(connections.close_all)()
 
 
 @pytest.fixture

@@ -1,15 +1,11 @@
 """The adaptive limit of a provider key."""
 
 import asyncio
-import re
 from typing import Any
 
-import pytest
-
-from runs.gateway import breaker
-from runs.gateway.breaker import BREAK_AFTER, ProviderDown
+from runs.gateway.breaker import BREAK_AFTER
 from runs.gateway.pace import START, Pace
-from tests.gateway.conftest import Bench, GatewayProcess, connect
+from tests.gateway.conftest import Bench
 from tests.twins.openai_twin import Fault, OpenAITwin, Seen
 
 
@@ -169,90 +165,3 @@ async def test_h22_a_throttled_model_does_not_slow_a_healthy_one_on_the_same_key
     }
     again.set()
     assert [(await call).status_code for call in stuck] == [200] * 16
-
-
-# --- the circuit breaker --------------------------------------------------------------------------------------------
-async def test_h22_the_breaker_opens_says_so_and_closes_again(bench: Bench, provider: OpenAITwin) -> None:
-    """Every call ends well, though the provider is away for a while; meanwhile it is asked by one call at a time."""
-    back = asyncio.Event()
-    provider.always = lambda seen: Fault(delay=0.01) if back.is_set() else Fault(503)
-    calls = [asyncio.create_task(bench.chat(f"q{n}", cell=n)) for n in range(12)]
-    words = None
-    async with asyncio.timeout(10):
-        while words is None:
-            words = await bench.client.held(bench.lease)
-            await asyncio.sleep(0.02)
-    assert re.fullmatch(
-        r"local \(twin-1\) has answered with faults for \d+ s, next try in \d+ s(, \d+ calls wait)?", words
-    )
-    asked = len(provider.requests)
-    await asyncio.sleep(0.6)
-    assert len(provider.requests) == asked  # nobody runs into it meanwhile
-    back.set()
-    assert [(await call).status_code for call in calls] == [200] * 12
-    assert await bench.client.held(bench.lease) is None
-    facts = await bench.client.facts(bench.lease, [(n, 1) for n in range(12)])
-    assert not any(found["unresolved"] for found in facts)
-    assert sum(found["waited_ms"] for found in facts) > 6000  # which is not their attempts' time
-
-
-async def test_h22_a_half_open_breaker_lets_one_call_try() -> None:
-    pace = Pace()
-    await _enter(pace, BREAK_AFTER)
-    for _ in range(BREAK_AFTER):
-        pace.leave(ok=False, failed=True)
-    held = pace.held()
-    assert held is not None
-    assert held[0] > 0.9
-    pace._wake()
-    await _enter(pace, 1)
-    assert await _blocked(pace)
-    pace.leave(ok=False, failed=True)
-    assert 1.9 < pace.paused_for() < 2.3  # twice as long
-    pace._wake()
-    await _enter(pace, 1)
-    pace.leave(ok=True)
-    assert pace.held() is None
-    await _enter(pace, 2)
-
-
-async def test_h22_what_waits_for_too_long_ends_as_the_providers_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breaker, "RETRY_SECONDS", 100.0)
-    pace = Pace()
-    await _enter(pace, BREAK_AFTER)
-    for _ in range(BREAK_AFTER):
-        pace.leave(ok=False, failed=True)
-    waiting = asyncio.ensure_future(pace.enter())
-    await asyncio.sleep(0.01)
-    assert not waiting.done()
-    assert pace.breaker.since is not None
-    pace.breaker.since -= 101
-    with pytest.raises(ProviderDown):
-        await pace.enter()  # who comes now need not wait
-    pace.breaker.since += 101
-    pace._wake()  # the one that waited goes first
-    await waiting
-    behind = asyncio.ensure_future(pace.enter())
-    await asyncio.sleep(0.01)
-    pace.breaker.since -= 101
-    pace.leave(ok=False, failed=True)
-    with pytest.raises(ProviderDown):
-        await behind
-    assert pace.open == 0
-
-
-async def test_h22_a_provider_that_stays_away_leaves_errors_and_no_wrong_answers(
-    own_gateway: GatewayProcess, provider: OpenAITwin, make_run: Any
-) -> None:
-    own_gateway.start(BENCHWRIGHT_MODEL_RETRY_SECONDS="1.5", BENCHWRIGHT_MODEL_TRIES="50")
-    bench = await connect(own_gateway, await make_run(provider.url))
-    await bench.open()
-    provider.always = lambda seen: Fault(hang_up=True)
-    answers = await asyncio.gather(*(bench.chat(f"q{n}", cell=n) for n in range(10)))
-    assert {answer.status_code for answer in answers} <= {502, 503}
-    late = await bench.chat("late", cell=99)
-    assert late.status_code in (502, 503)
-    facts = await bench.client.facts(bench.lease, [(n, 1) for n in [*range(10), 99]])
-    assert {found["error_class"] for found in facts} == {"provider_error"}
-    assert not any(found["final"] for found in facts)
-    await bench.client.close()

@@ -83,7 +83,7 @@ class Direct(Tasked):
             self.gate.journal.finish(call, self._deliver)
             self._over()
         except Failed as bad:
-            self._leave(refused=bad.status == 429, failed=bad.status >= 500, retry_after=bad.retry_after)
+            self._leave(bad=bad)
             self.gate.direct.discard(self)
             self._spawn(bad)
         except Exception as bad:

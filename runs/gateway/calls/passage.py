@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from runs.gateway.answers import Failed, Refused, error_body, refusal
 from runs.gateway.apis.base import Api, Asked
 from runs.gateway.apis.events import Events
+from runs.gateway.breaker import Caller
 from runs.gateway.calls.accounting import account
 from runs.gateway.http.inbound import Inbound, Request
 from runs.gateway.http.outbound import Outbound
@@ -24,8 +25,8 @@ class Passage:
     """One request of a client, until it is answered. Refused where it may not be asked."""
 
     __slots__ = (
-        "api", "asked", "attempt", "begun", "body", "book", "call", "conn", "earlier", "entered", "events", "gate",
-        "keep", "lease", "outbound", "rested", "task", "waited",
+        "api", "asked", "attempt", "begun", "body", "book", "call", "caller", "conn", "earlier", "entered", "events",
+        "gate", "keep", "lease", "outbound", "rested", "task", "waited",
     )  # fmt: skip
 
     def __init__(self, gate: "Gateway", lease: Lease, conn: Inbound, request: Request, api: Api) -> None:
@@ -42,6 +43,7 @@ class Passage:
         self.earlier: Call | None = None  # what the journal has for this very request
         self.outbound: Outbound | None = None
         self.task: asyncio.Task[None] | None = None
+        self.caller: Caller | None = None  # once it waits or fails
         self.entered = False  # holds a slot of the pace
         self.waited = 0.0  # seconds for slots and back-off
         self.rested = 0.0  # of them back-off
@@ -119,17 +121,29 @@ class Passage:
         if bad is not None:
             raise bad
         call.response = raw
-        account(call, self.book, self.api.told(answer), self.api.names, len(self.asked.payload), len(body))
+        account(call, self.book, self.api.told(answer), self.api.names, self.asked.payload, body)
         return body
 
     # -- the end ---------------------------------------------------------------------------------------------------
-    def _leave(
-        self, *, ok: bool = False, refused: bool = False, failed: bool = False, retry_after: float | None = None
-    ) -> None:
-        """Gives the slot back, where there is one."""
-        if self.entered:
-            self.entered = False
-            self.book.pace.leave(ok=ok, refused=refused, failed=failed, retry_after=retry_after)
+    def _leave(self, *, ok: bool = False, bad: Failed | None = None) -> None:
+        """Gives the slot back, where there is one. ``bad``: how the call failed."""
+        if not self.entered:
+            return
+        self.entered = False
+        if bad is None:
+            self.book.pace.leave(ok=ok, caller=self.caller)
+            return
+        self.book.pace.leave(
+            ok=False, refused=bad.status == 429, failed=bad.status >= 500, retry_after=bad.retry_after,
+            caller=self._called(), said=bad.message,
+        )  # fmt: skip
+
+    def _called(self) -> Caller:
+        """What the pace knows it by."""
+        if self.caller is None:
+            book, digest = self.book, self.asked.hash
+            self.caller = Caller((book.run, self.attempt.ordinal, digest), digest, book.account)
+        return self.caller
 
     def _over(self) -> None:
         self.lease.open_calls -= 1

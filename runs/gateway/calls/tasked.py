@@ -98,7 +98,7 @@ class Tasked(Streaming):
                 self._end(FAILED, error_class=bad.error_class, message=bad.message)
                 raise bad
             try:
-                await self._try(call)
+                await self._try(call, bad)
                 return
             except Failed as found:
                 bad = found
@@ -136,9 +136,9 @@ class Tasked(Streaming):
             self.attempt.waits.end()
             self.waited += time.monotonic() - begun
 
-    async def _try(self, call: Call) -> None:
+    async def _try(self, call: Call, earlier: Failed | None) -> None:
         if not self.entered:
-            await self._enter()
+            await self._enter(earlier)
         try:
             if self.lease.ended:
                 message = "the run's lease is over"
@@ -150,20 +150,26 @@ class Tasked(Streaming):
                 fault("M2")
             await self._exchange(call)
         except Failed as bad:
-            self._leave(refused=bad.status == 429, failed=bad.status >= 500, retry_after=bad.retry_after)
+            self._leave(bad=bad)
             raise
         self._leave(ok=True)
 
-    async def _enter(self) -> None:
-        """Takes a slot. Failed where the provider has been away for longer than a call may wait."""
+    async def _enter(self, earlier: Failed | None) -> None:
+        """Takes a slot. Failed where the provider has been away for longer than a call may wait.
+
+        ``earlier``: how the try before failed. Then that is what happened to the call, and the wait comes second.
+        """
         pace = self.book.pace
         if not pace.waiters and pace.free():
             pace.open += 1
         else:
             try:
-                await self._waiting(pace.enter())
+                await self._waiting(pace.enter(self._called()))
             except ProviderDown as down:
-                message = f"{self.book.provider.label} has answered with faults for {down.seconds:.0f} s"
+                down.own = earlier.message if earlier is not None else down.own
+                message = down.words(self.book.provider.label)
+                if earlier is not None:
+                    raise Failed(earlier.status, earlier.body, earlier.error_class, message) from None
                 body = error_body(503, "upstream_error", message)
                 raise Failed(503, body, "provider_error", message) from None
         self.entered = True
