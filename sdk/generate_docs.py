@@ -43,6 +43,17 @@ Data goes to stdout; progress, remarks and errors go to stderr. Control codes in
 | 5 | the server can't be reached, or does not let this token do it |
 | 130 | interrupted; a run that was being watched goes on |
 
+## What it refuses before it asks the server
+
+A word that is nearly a command's name (`benchwright run lanch`) is a slip, not a request: it ends with 2 and names the
+command. To ask for that very word, write `benchwright run launch lanch`. Requests of several words are never taken
+for one.
+
+`--model` and `--driver` take MODEL@PROVIDER, such as `qwen/qwen3-32b@openrouter`; without a provider they are refused.
+
+Files of rows are read whole before anything is sent. A bad one is told by its line and column, with what was expected
+and what stands there; nothing is stored. Mend the line and give the same command again.
+
 ## Launching twice
 
 A launch has an idempotency key derived from what it asks for (the arguments, without those that only concern the

@@ -46,19 +46,38 @@ def test_a_subset_from_files(twin: Any, reply: Any, call: Any, rows: Path, home:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"task_id": "a"}\n{"task_id": \n', "tasks.jsonl, line 2"),
+        ('{"task_id": "a"}\n{"task_id": \n', "tasks.jsonl, line 2, column 12: expected a JSON value, found the end of"),
+        (
+            '{"task_id": "a"}\n\nnot json',
+            "tasks.jsonl, line 3, column 1: expected a JSON value, found 'not json'.",
+        ),
+        ("{'task_id': 1}", "line 1, column 2: expected property name enclosed in double quotes, found"),
+        ('{"a": 1} {"a": 2}', "line 1, column 10: extra data, at '{\"a\": 2}'. Nothing was stored. Each line is one"),
+        ('{"a": "x}', "line 1, column 7: unterminated string, at"),
         ('{"a": 1, "a": 2}', "line 1: the key 'a' stands twice"),
         ('{"a": NaN}', "NaN is no JSON number"),
         ("[1]", "a row is a JSON object"),
-        (b"\xff\xfe", "can't be read"),
+        (
+            b'{"a": 1}\n{"a": "\xff"}',
+            "line 2, can't be read: byte 8 of it is not UTF-8. Nothing was stored. Save",
+        ),
     ],
 )
 def test_a_bad_row_is_named_and_nothing_is_sent(content: Any, said: str, twin: Any, call: Any, rows: Path) -> None:
     rows.write_bytes(content if isinstance(content, bytes) else content.encode())
     done = call("bench", "subset", "create", "bm_1", "--slug", "s", "--file", str(rows))
     assert done.code == 2
-    assert said in done.err
+    assert said in " ".join(done.err.split())
+    assert "char " not in done.err
+    assert "Nothing was stored." in " ".join(done.err.split())
     assert twin.calls == []
+
+
+def test_a_bad_array_of_rows_is_named_by_line_and_column(twin: Any, call: Any, home: Path) -> None:
+    (home / "rows.json").write_text('[\n  {"task_id": "a"},\n  {"task_id" "b"}\n]')
+    done = call("bench", "subset", "create", "bm_1", "--slug", "s", "--file", "rows.json")
+    assert (done.code, twin.calls) == (2, [])
+    assert "rows.json, line 3, column 14: expected ':' delimiter, found" in done.err
 
 
 def test_a_frozen_subset_needs_rows(twin: Any, call: Any) -> None:
@@ -255,7 +274,33 @@ def test_lists_in_every_format(twin: Any, reply: Any, call: Any) -> None:
 def test_unknown_commands_name_the_known_ones(call: Any) -> None:
     done = call("bench", "subsets", "create")
     assert done.code == 2
-    assert "Known: create, ls, show, range, delete, subset, recipe, samples, impl" in done.err
+    assert "No command 'subsets' here. Did you mean subset? Known: create, ls, show, range, delete," in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["lanch"], "launch"),
+        (["artifcts", "@last"], "artifacts"),
+        (["SHWO"], "show"),
+        (["--debug", "evnts", "x"], "events"),
+    ],
+)
+def test_a_slip_of_a_command_is_no_request(words: list[str], meant: str, twin: Any, call: Any) -> None:
+    done = call("run", *words)
+    assert (done.code, twin.calls) == (2, [])
+    assert f"Did you mean {meant}? If " in done.err
+    assert "benchwright run launch " in done.err
+
+
+@pytest.mark.parametrize("word", ["true", "FALSE"])
+def test_passed_is_true_or_false(word: str, twin: Any, reply: Any, call: Any) -> None:
+    twin.on("GET", "/runs/run-1/tasks", reply({"object": "list", "data": [], "next_page_token": None, "summary": {}}))
+    assert call("run", "tasks", "run-1", "--passed", word).code == 0
+    assert twin.calls[0].query["passed"] == word.lower()
+    done = call("run", "tasks", "run-1", "--passed", "maybe")
+    assert done.code == 2
+    assert "'maybe' is not one of 'true', 'false'" in done.err
 
 
 def test_money_is_dollars_with_two_places_at_most(twin: Any, reply: Any, call: Any) -> None:

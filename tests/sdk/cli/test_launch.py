@@ -199,7 +199,9 @@ def test_last_is_the_run_launched_last(runs: Any, call: Any, twin: Any) -> None:
 def test_the_request_is_the_default_command(runs: Any, call: Any, twin: Any) -> None:
     call("run", "Run MMLU on m", "--no-wait")
     call("run", "launch", "show me", "--limit-to", "run.tasks=5", "--no-wait", "--debug")
+    call("run", "log in", "--no-wait")
     bodies = [call.json for call in twin.calls if call.method == "POST"]
+    assert bodies.pop() == {"request": "log in"}
     assert bodies == [{"request": "Run MMLU on m"}, {"request": "show me", "limits": {"run": {"tasks": 5}}}]
 
 

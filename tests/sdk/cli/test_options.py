@@ -62,8 +62,22 @@ def test_a_harness_task_goes_where_the_harness_reads_it() -> None:
 
 def test_the_last_at_sign_divides_model_and_provider() -> None:
     assert launch_options.model("org/m@v1@openrouter") == {"model": "org/m@v1", "provider": "openrouter"}
-    assert launch_options.model("m") == {"model": "m"}
     assert body(request="x", driver="builtin")["driver"] == "builtin"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": "vllm"}, "--model 'vllm': name the provider too: --model MODEL@PROVIDER (such as"),
+        ({"model": "vllm@"}, "name the provider too: --model MODEL@PROVIDER"),
+        ({"model": "@vllm"}, "name the model too: --model MODEL@PROVIDER"),
+        ({"driver": "m"}, "name the provider too: --driver MODEL@PROVIDER"),
+    ],
+)
+def test_a_model_without_its_provider_is_refused(options: dict[str, str], said: str) -> None:
+    with pytest.raises(click.UsageError) as caught:
+        body(request="x", **options)
+    assert said in caught.value.message
 
 
 @pytest.mark.parametrize(

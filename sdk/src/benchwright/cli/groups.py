@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -79,7 +80,7 @@ class Command(click.Command):
 class TableGroup(click.Group):
     """A group whose commands are a table: name -> ("module:attribute" in cli.commands, one line of help).
 
-    ``default`` names the command meant when the first word is none of them.
+    ``default`` names the command meant when the first word is none of them, and not close to one either.
     """
 
     command_class = Command
@@ -106,21 +107,18 @@ class TableGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if self.default and args and self._means_default(args, ctx.help_option_names):
+        word = _first_word(args)
+        known = word in self.table or word in ctx.help_option_names
+        if self.default and word and not known and not self._near(word):
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
-    def _means_default(self, args: list[str], help_names: list[str]) -> bool:
-        position = 0
-        while position < len(args):
-            word = args[position]
-            if word in _VALUED:
-                position += 2
-            elif word in _FLAGS or word.startswith(tuple(f"{name}=" for name in _VALUED)):
-                position += 1
-            else:
-                return word not in self.table and word not in help_names
-        return False
+    def _near(self, word: str) -> str | None:
+        """The command that ``word`` may be a slip of; None for options and for what is more than one word."""
+        if word.startswith("-") or len(word.split()) != 1:
+            return None
+        near = get_close_matches(word.lower(), self.table, n=1)
+        return near[0] if near else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -128,8 +126,25 @@ class TableGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            known = ", ".join(self.table)
-            raise click.UsageError(f"No command {args[0]!r} here. Known: {known}.", ctx) from error
+            word, near = args[0], self._near(args[0])
+            hint = f" Did you mean {near}?" if near else ""
+            if near and self.default:
+                hint += f" If {word!r} is what you ask for: {ctx.command_path} {self.default} {word}."
+            raise click.UsageError(f"No command {word!r} here.{hint} Known: {', '.join(self.table)}.", ctx) from error
+
+
+def _first_word(args: list[str]) -> str | None:
+    """The first word that is no global option; None where there is none."""
+    position = 0
+    while position < len(args):
+        word = args[position]
+        if word in _VALUED:
+            position += 2
+        elif word in _FLAGS or word.startswith(tuple(f"{name}=" for name in _VALUED)):
+            position += 1
+        else:
+            return word
+    return None
 
 
 def table_group(

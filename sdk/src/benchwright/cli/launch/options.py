@@ -24,7 +24,9 @@ def body(options: Mapping[str, Any]) -> dict[str, Any]:
         "impl": options["impl"],
         "replay": replay(options),
         "sut": sut(options["model"], options["param"]),
-        "driver": model(options["driver"]) if options["driver"] not in (None, "builtin") else options["driver"],
+        "driver": model(options["driver"], "--driver")
+        if options["driver"] not in (None, "builtin")
+        else options["driver"],
         "harness": options["harness"],
         "compute": options["compute"],
         "trials": options["trials"],
@@ -70,10 +72,18 @@ def replay(options: Mapping[str, Any]) -> dict[str, Any] | None:
     return made
 
 
-def model(text: str) -> dict[str, str]:
-    """``qwen/qwen3-32b@openrouter``; the last @ divides, so that a model's name may hold one."""
-    name, at, provider = text.rpartition("@")
-    return {"model": name, "provider": provider} if at and name and provider else {"model": text}
+def model(text: str, option: str = "--model") -> dict[str, str]:
+    """``qwen/qwen3-32b@openrouter``; the last @ divides, so that a model's name may hold one. Both parts are needed."""
+    name, _, provider = text.rpartition("@")
+    if not name.strip() or not provider.strip():
+        example = "such as qwen/qwen3-32b@openrouter, or my-model@vllm"
+        lacking = "provider" if name or "@" not in text else "model"
+        raise click.UsageError(f"{option} {text!r}: name the {lacking} too: {option} MODEL@PROVIDER ({example}).")
+    return {"model": name, "provider": provider}
+
+
+def driver(text: str | None) -> dict[str, str] | str | None:
+    return text if text in (None, "builtin") else model(text, "--driver")
 
 
 def sut(text: str | None, params: Sequence[str]) -> dict[str, Any] | None:

@@ -63,6 +63,10 @@ def _short_score(run: Mapping[str, Any]) -> str | None:
     return rate(summary, interval=False) if summary.get("total") else None
 
 
+def _truth(context: click.Context, parameter: click.Parameter, value: str | None) -> bool | None:
+    return None if value is None else value == "true"
+
+
 @click.command("show", cls=Command)
 @click.argument("run_id")
 def show_run(run_id: str) -> None:
@@ -78,7 +82,13 @@ def show_run(run_id: str) -> None:
 
 @click.command("tasks", cls=Command)
 @click.argument("run_id")
-@click.option("--passed", type=bool, metavar="true|false", help="Only right, or only wrong answers.")
+@click.option(
+    "--passed",
+    type=click.Choice(["true", "false"], case_sensitive=False),
+    callback=_truth,
+    metavar="true|false",
+    help="Only right, or only wrong answers.",
+)
 @click.option("--outcome", help="passed, failed, unscored, errored or skipped.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Rows to show.")
 @click.option("--sort", help="Such as -duration_ms.")
