@@ -36,6 +36,13 @@ STOP_SECONDS = 5.0
 NOTHING: dict[tuple[str, int], Call] = {}  # the earlier calls of a new cell; never written to
 
 
+def _span(seconds: float) -> str:
+    """``12 s``, ``5 min``, ``1.5 h``."""
+    if seconds < 120:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
 class Gateway:
     """Everything that is shared between connections."""
 
@@ -223,14 +230,17 @@ class Gateway:
         }
 
     def held(self, name: str) -> str | None:
-        """What a lease's calls wait for, in words, while the provider answers their model with faults; else None."""
+        """What a lease's calls wait for, in words, while the provider refuses or answers with faults; else None."""
         lease = self.leases.get(name)
         found = lease.book.pace.held() if lease else None
-        if lease is None or found is None or not found[1]:
+        if lease is None or found is None:
             return None
         pause, faults, waiting = found
-        said = f"{lease.book.provider.name} ({lease.book.model}) has answered with faults for {max(1, round(faults))} s"
-        then = f"next try in {max(1, round(pause))} s" if pause else "it is being tried again"
+        if not faults and not (pause and waiting):
+            return None
+        who = f"{lease.book.provider.name} ({lease.book.model})"
+        said = f"{who} has answered with faults for {max(1, round(faults))} s" if faults else f"429 from {who}"
+        then = f"next try in {_span(pause)}" if pause else "it is being tried again"
         return f"{said}, {then}" + (f", {waiting} calls wait" if waiting > 1 else "")
 
     # -- clock -----------------------------------------------------------------------------------------------------

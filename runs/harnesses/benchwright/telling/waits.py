@@ -36,4 +36,5 @@ class Waits:
         stuck = sum(1 for key, seconds in self._queued.items() if seconds - before.get(key, 0.0) > 1.0)
         if not stuck:
             return None
-        return f"{stuck} {'call waits' if stuck == 1 else 'calls wait'} for their turn: {provider} slows this key down"
+        who = "1 call waits for its turn" if stuck == 1 else f"{stuck} calls wait for their turn"
+        return f"{who}: {provider} slows this key down"
