@@ -54,7 +54,8 @@ def run(arguments: list[str]) -> int:
             "BENCHWRIGHT_TEST_DATABASE": name,
         }
         try:
-            return subprocess.run([sys.executable, "-m", "pytest", *arguments], env=environment).returncode
+            tests = [sys.executable, "-m", "pytest", "-m", "not chaos and not fuzz", *arguments]
+            return subprocess.run(tests, env=environment).returncode
         finally:
             admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(role))
             admin.execute(sql.SQL("DROP ROLE {}").format(role))

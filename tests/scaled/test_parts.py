@@ -20,7 +20,7 @@ from tests.scaled.conftest import Parts, free_port
 from tests.scaled.hosts import Part
 from tests.scaled.test_deploy import NGINX, front_conf
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.scaled, pytest.mark.django_db(transaction=True)]
 TASKS = 60  # four shards of fifteen
 
 
