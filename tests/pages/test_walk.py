@@ -127,14 +127,13 @@ def test_k01_every_page_is_inert_and_leads_somewhere(
         assert any("/tasks/" in path for path in walk.seen)
     Run.objects.filter(id=done.id).update(visibility="public")
     Benchmark.objects.filter(pk=done.benchmark_id).update(visibility="public")
-    for who in (bob, None):
-        for width in WIDTHS:
-            walk = Walk(browse(who, width), site)
-            walk.go([*ENTRIES, *ours])
-            assert walk.troubles() == []
-            assert f"/runs/{going.id}" not in walk.seen
-            assert f"/registry/{done.benchmark_id}/subset" not in walk.seen
-            answer = walk.page.goto(f"/runs/{going.id}")
-            assert answer is not None
-            assert answer.status == 404
-            assert walk.page.evaluate("window.canaries") == []
+    for who, width in zip((bob, None), WIDTHS, strict=True):  # what they see the owner has seen at both
+        walk = Walk(browse(who, width), site)
+        walk.go([*ENTRIES, *ours])
+        assert walk.troubles() == []
+        assert f"/runs/{going.id}" not in walk.seen
+        assert f"/registry/{done.benchmark_id}/subset" not in walk.seen
+        answer = walk.page.goto(f"/runs/{going.id}")
+        assert answer is not None
+        assert answer.status == 404
+        assert walk.page.evaluate("window.canaries") == []

@@ -89,6 +89,7 @@ class Host:
             "REDIS_URL": redis_url,
             "BENCHWRIGHT_BROKER_URL": broker_url,
             "BENCHWRIGHT_DATA": str(self.folder),
+            "BENCHWRIGHT_ARTIFACTS_DIR": str(settings.ARTIFACTS_DIR),  # the one folder that all hosts share
             "BENCHWRIGHT_SECRET_KEY": settings.SECRET_KEY,
             "BENCHWRIGHT_LEASE_SECONDS": f"{LEASE_SECONDS:g}",
             "BENCHWRIGHT_RUNTIME_DIR": str(settings.RUNTIME_DIR),
