@@ -45,7 +45,9 @@ def test_three_workers_share_one_run_and_finish_it(alice: User, parts: Parts, sl
     assert slow_model.calls == TASKS, "two gateways, no call twice"
 
 
-def test_a_worker_killed_in_the_middle_costs_nothing(alice: User, parts: Parts, slow_model: Model) -> None:
+def test_a_worker_killed_in_the_middle_costs_at_most_what_it_had_in_flight(
+    alice: User, parts: Parts, slow_model: Model
+) -> None:
     run = launch(alice, slow_model, rows=planned.sums(TASKS), concurrency=4)
     until(lambda: len(pids(run, status="leased")) > 1 and slow_model.calls > 8, 60, "several are at work")
     victim = next(worker for worker in parts.workers if worker.process.pid in pids(run, status="leased"))
@@ -53,9 +55,9 @@ def test_a_worker_killed_in_the_middle_costs_nothing(alice: User, parts: Parts, 
     victim.kill()
     done = ended(run)
     assert (done.status, done.passed) == ("ok", TASKS)
-    check(done, slow_model)
+    check(done, slow_model, calls_in_doubt=4)  # another host's gateway can't know of calls under way at the first
     assert Shard.objects.filter(run=run, attempt_no__gt=1).exists(), "somebody took over what it held"
-    assert ModelCall.objects.filter(run=run).count() == slow_model.calls == TASKS, "nothing was paid twice"
+    assert ModelCall.objects.filter(run=run, status="settled").count() == TASKS, "no settled call was asked again"
     assert len(below) > 1
     until(lambda: not any(map(alive, below)), 10, "no sandbox of the dead worker is left")
 
