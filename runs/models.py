@@ -111,8 +111,6 @@ class Phase(models.Model):
     attempt = models.IntegerField(default=0)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
-    cost = models.BigIntegerField(default=0)  # micro-cents
-    tokens = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "name"], name="phase_once")]

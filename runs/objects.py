@@ -101,7 +101,7 @@ def links(run: Run) -> dict[str, str]:
 
 
 def phase_object(run: Run, phase: Phase) -> dict[str, Any]:
-    """Materialize makes the run's calls: what it has spent so far is the run's own tally."""
+    """Materialize makes all of the run's calls: what it has spent so far is the run's own tally."""
     calls = phase.name == "materialize"
     return {
         "name": phase.name,
@@ -109,8 +109,8 @@ def phase_object(run: Run, phase: Phase) -> dict[str, Any]:
         "attempt": phase.attempt,
         "started_at": stamp(phase.started_at),
         "finished_at": stamp(phase.finished_at),
-        "cost": known(run.cost_model, run.unpriced_calls) if calls else known(phase.cost, 0),
-        "tokens": run.tokens_in + run.tokens_out if calls else phase.tokens,
+        "cost": known(run.cost_model, run.unpriced_calls) if calls else shown(0),
+        "tokens": run.tokens_in + run.tokens_out if calls else 0,
     }
 
 

@@ -113,10 +113,7 @@ def _close(run: Run, phase: Phase) -> bool:
         return False
     fault("P7")
     with transaction.atomic():
-        done = Phase.objects.filter(id=phase.id, status="running").update(
-            status="completed", finished_at=Now(), cost=Run.objects.values("cost_model").get(id=run.id)["cost_model"]
-            if phase.name == "materialize" else 0,
-        )  # fmt: skip
+        done = Phase.objects.filter(id=phase.id, status="running").update(status="completed", finished_at=Now())
         if done:
             events.append(run.id, [("PhaseCompleted", {"phase": phase.name, "attempt": phase.attempt or 1})])
     fault("P8")

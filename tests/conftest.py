@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +47,17 @@ def django_db_modify_db_settings(database_cluster: str) -> None:
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}  # the same for every test
 
 
+@cache
+def _emptying() -> str:
+    names = connection.introspection.django_table_names(only_existing=True, include_views=False)
+    quoted = [connection.ops.quote_name(name) for name in names if name not in KEPT]
+    return "BEGIN; " + "".join(f"DELETE FROM {name}; " for name in quoted) + "COMMIT"
+
+
 def _empty(case: TransactionTestCase) -> None:
     """Take out what a test has committed. Django's own way truncates every table and makes all permissions anew."""
     with connection.cursor() as cursor:
-        names = connection.introspection.django_table_names(only_existing=True, include_views=False)
-        quoted = [connection.ops.quote_name(name) for name in names if name not in KEPT]
-        cursor.execute("BEGIN; " + "".join(f"DELETE FROM {name}; " for name in quoted) + "COMMIT")
+        cursor.execute(_emptying())
 
 
 @pytest.fixture(scope="session", autouse=True)

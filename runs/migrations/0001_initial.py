@@ -88,8 +88,6 @@ class Migration(migrations.Migration):
                 ('attempt', models.IntegerField(default=0)),
                 ('started_at', models.DateTimeField(null=True)),
                 ('finished_at', models.DateTimeField(null=True)),
-                ('cost', models.BigIntegerField(default=0)),
-                ('tokens', models.BigIntegerField(default=0)),
                 ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='phases', to='runs.run')),
             ],
         ),

@@ -216,7 +216,7 @@ def _took(run: Run, row: Phase) -> str:
     if row.started_at is None:
         return ""
     took = words.span(((row.finished_at or clock.now()) - row.started_at).total_seconds())
-    cost = row.cost or (run.cost_model if row.name == "materialize" else 0)
+    cost = run.cost_model if row.name == "materialize" else 0
     return f"{took} · {words.dollars(cost)}" if cost else took
 
 

@@ -15,7 +15,12 @@ from urllib.request import urlopen
 
 import pytest
 from django.db import connection
+from django.test import Client
 from playwright.sync_api import Browser, sync_playwright
+
+from accounts.models import User
+
+DOOR = "allauth.account.auth_backends.AuthenticationBackend"
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = (
@@ -23,6 +28,14 @@ FLAGS = (
     "--disable-component-update --disable-sync"
 ).split()
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def browser(alice: User) -> Client:
+    """A client that is signed in as alice."""
+    client = Client()
+    client.force_login(alice, backend=DOOR)
+    return client
 
 
 @pytest.fixture(scope="module")  # later tests run event loops of their own in this thread

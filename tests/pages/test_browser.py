@@ -11,9 +11,9 @@ from accounts.models import User
 from registry.models import Task
 from runs.models import Run
 from tests.factories import runs as make
+from tests.pages.conftest import DOOR
 
 pytestmark = pytest.mark.browser
-DOOR = "allauth.account.auth_backends.AuthenticationBackend"
 
 CANARY = (
     "<script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)><math href=javascript:alert(4)>m</math>"

@@ -19,8 +19,8 @@ from runs import consumers
 from runs.models import Run
 from runs.pages import live
 from tests.factories import runs as make
+from tests.pages.conftest import DOOR
 
-DOOR = "allauth.account.auth_backends.AuthenticationBackend"
 HOST = b"127.0.0.1:8000"
 pytestmark = [pytest.mark.django_db(transaction=True)]
 

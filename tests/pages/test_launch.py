@@ -16,18 +16,11 @@ from registry.models import Subset
 from runs.models import Run
 from secrets_vault import sealing, vault
 from tests.factories import runs as make
+from tests.pages.conftest import DOOR
 from tests.pages.test_views import text
 
 PAGE = "/runs/new"
-DOOR = "allauth.account.auth_backends.AuthenticationBackend"
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def browser(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice, backend=DOOR)
-    return client
 
 
 @pytest.fixture

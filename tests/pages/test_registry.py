@@ -11,10 +11,10 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from registry.models import Benchmark, Impl, Subset, Task
+from tests.pages.conftest import DOOR
 from tests.pages.test_launch import authored
 from tests.pages.test_views import text
 
-DOOR = "allauth.account.auth_backends.AuthenticationBackend"
 pytestmark = pytest.mark.django_db
 TWO = (
     '{"task_id": "fr", "input": "Capital of France?", "expected": "Paris"}\n'
@@ -30,13 +30,6 @@ class Task(BenchTask):
     def score(self, index, output, expected):
         return 1.0 if output == expected else 0.0
 """
-
-
-@pytest.fixture
-def browser(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice, backend=DOOR)
-    return client
 
 
 @pytest.fixture

@@ -15,15 +15,7 @@ from kernel import ids
 from runs.artifacts import records
 from runs.models import Artifact, Run, TaskResult
 from tests.factories import runs as make
-
-DOOR = "allauth.account.auth_backends.AuthenticationBackend"
-
-
-@pytest.fixture
-def browser(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice, backend=DOOR)
-    return client
+from tests.pages.conftest import DOOR
 
 
 def text(client: Client, path: str, status: int = 200) -> str:

@@ -18,7 +18,8 @@ from accounts.principal import BrowserSession
 from registry.models import Benchmark, ImplRegistration, Subset
 from runs.artifacts import records
 from runs.models import Artifact, Run
-from tests.pages.test_browser import CANARY, DOOR, HOOK, TOO_WIDE, listen, poisoned
+from tests.pages.conftest import DOOR
+from tests.pages.test_browser import CANARY, HOOK, TOO_WIDE, listen, poisoned
 
 pytestmark = pytest.mark.browser
 WIDTHS = (390, 1280)
