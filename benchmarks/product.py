@@ -42,7 +42,7 @@ def ended(bw: Benchwright, run_id: str) -> Any:
         run = bw.runs.get(run_id)
         if run.status in ("ok", "failed", "halted"):
             return run
-        time.sleep(0.25)
+        time.sleep(2)  # as often as the SDK's own wait asks
 
 
 def moment(text: str) -> float:
