@@ -1,4 +1,4 @@
-"""Secrets for staff: that they exist and where they go. Never a value, never sealed bytes."""
+"""Secrets, connections and host policies for staff: that they exist and where they go. Never a value."""
 
 from typing import Any
 
@@ -6,7 +6,17 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from accounts.staff import ReadOnly, link
-from secrets_vault.models import Secret, SecretRule, SecretVersion
+from secrets_vault.models import (
+    BlockedHost,
+    Connection,
+    HostDefault,
+    HostEntry,
+    Secret,
+    SecretLease,
+    SecretRule,
+    SecretUse,
+    SecretVersion,
+)
 
 
 class RuleInline(admin.TabularInline):  # type: ignore[type-arg]
@@ -46,3 +56,51 @@ class SecretAdmin(ReadOnly):
     @admin.display(description="owner", ordering="owner__email")
     def owner_link(self, row: Secret) -> str:
         return link(row.owner)
+
+
+@admin.register(SecretLease)
+class SecretLeaseAdmin(ReadOnly):
+    list_display = ["id", "reference", "secret", "version", "owner", "created_at"]
+    list_filter = ["created_at"]
+    search_fields = ["=reference", "secret__name", "owner__email"]
+    list_select_related = ["secret", "owner"]
+
+
+@admin.register(SecretUse)
+class SecretUseAdmin(ReadOnly):
+    list_display = ["id", "secret", "version", "reference", "via", "host", "path", "uses", "first_at", "last_at"]
+    list_filter = ["via", "last_at"]
+    search_fields = ["=reference", "secret__name", "owner__email", "host"]
+    list_select_related = ["secret"]
+
+
+@admin.register(Connection)
+class ConnectionAdmin(ReadOnly):
+    list_display = ["id", "name", "kind", "provider", "owner", "created_at", "deleted_at"]
+    list_filter = ["kind", "provider", ("deleted_at", admin.EmptyFieldListFilter)]
+    search_fields = ["=id", "name", "owner__email", "base_url"]
+    list_select_related = ["owner"]
+
+
+@admin.register(HostEntry)
+class HostEntryAdmin(ReadOnly):
+    list_display = ["id", "host_pattern", "mode", "owner", "created_at"]
+    list_filter = ["mode", "created_at"]
+    search_fields = ["=id", "host_pattern", "owner__email"]
+    list_select_related = ["owner"]
+
+
+@admin.register(HostDefault)
+class HostDefaultAdmin(ReadOnly):
+    list_display = ["owner", "mode", "updated_at"]
+    list_filter = ["mode"]
+    search_fields = ["owner__email"]
+    list_select_related = ["owner"]
+
+
+@admin.register(BlockedHost)
+class BlockedHostAdmin(ReadOnly):
+    list_display = ["id", "host", "reason", "attempts", "reference", "owner", "first_at", "last_at"]
+    list_filter = ["reason", "last_at"]
+    search_fields = ["=reference", "host", "owner__email"]
+    list_select_related = ["owner"]
