@@ -6,7 +6,9 @@ INSTALL := @scripts/python scripts/install.py
 MODEL ?=
 PORT ?= 8000
 ARGS ?=
+JOBS ?= auto
 export PYTHON
+unexport PYTHONDONTWRITEBYTECODE  # compiling everything anew makes each process start two seconds later
 
 .PHONY: help demo test install check format chaos bench serve lock docs clean
 
@@ -17,9 +19,9 @@ demo: ## evaluate a real model on real benchmark rows (MODEL=model@provider, POR
 	$(INSTALL) demo
 	@$(BIN)/python -m demo --port "$(PORT)" $(if $(MODEL),--model "$(MODEL)")
 
-test: ## run every test (ARGS="tests/runs -k stream")
+test: ## run every test, a process per core and four at most (ARGS="tests/runs -k stream", JOBS=0 for one process)
 	$(INSTALL) dev
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n $(JOBS) --maxprocesses 4 --dist loadfile $(ARGS)
 
 install: ## set up the environment for development
 	$(INSTALL) dev

@@ -269,7 +269,6 @@ def test_the_payload_names_the_cells_artifacts_and_what_extract_made(alice: User
 def test_an_unknown_price_is_not_nothing(alice: User, api: Door) -> None:
     run = launched.ended(alice, ["passed", "failed"])
     Run.objects.filter(id=run.id).update(unpriced_calls=2)
-    run.phases.filter(name="materialize").update(cost=0)
     TaskResult.objects.filter(run=run, ordinal=0).update(unpriced=1)
     TaskResult.objects.filter(run=run, ordinal=1).update(unpriced=1, cost=5)
     run.refresh_from_db()
