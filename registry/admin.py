@@ -83,6 +83,6 @@ class ImplAdmin(ReadOnly):
 
 @admin.register(ImplRegistration)
 class ImplRegistrationAdmin(ReadOnly):
-    list_display = ["impl", "owner", "label", "created_at", "deleted_at"]
+    list_display = ["impl", "owner", "label", "copied", "created_at", "deleted_at"]
     search_fields = ["=impl__id", "label", "owner__email"]
     list_select_related = ["impl", "owner"]

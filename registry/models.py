@@ -99,6 +99,7 @@ class ImplRegistration(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="impls")
     label = models.CharField(max_length=200, blank=True)
     description = models.TextField(blank=True)
+    copied = models.BooleanField(default=False)  # taken over from a run of somebody else's code, unread
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
+from accounts.models import User
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from registry import visibility
@@ -77,6 +78,14 @@ def official_among(impls: Iterable[str]) -> set[str]:
         impl__in=set(impls), deleted_at=None, owner=F("impl__subset__benchmark__owner")
     )
     return set(official.values_list("impl_id", flat=True))
+
+
+def is_own_impl(account: User, impl: Impl) -> bool:
+    """True where the account itself sent this code (or the grader that it was compiled from), now or once.
+
+    A scorer that was copied from a run of somebody else's code is not the account's own, whatever its label.
+    """
+    return ImplRegistration.objects.filter(impl=impl, owner=account, copied=False).exists()
 
 
 def impl(principal: Principal | None, ref: str | None, subset: Subset) -> Impl:

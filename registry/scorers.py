@@ -62,12 +62,13 @@ def copy(
 ) -> ImplRegistration:  # fmt: skip
     """Register the very bytes of an impl, with all that decides its score, for a subset (its own one too).
 
-    The caller has checked that the principal may read the impl. DomainError ``not_found``, ``subset_incomplete``.
+    The caller has checked that the principal may read the impl. Somebody else's code stays somebody else's: its runs
+    lease only what they name. DomainError ``not_found``, ``subset_incomplete``.
     """
     subset = queries.runnable_subset(principal, subset_id)
     _check_place(principal, subset, benchmark)
     made = _shared(subset, impl.code, impl.pass_threshold, impl.network, impl.judge, impl.isolation, impl.grader)
-    return _register(principal, made, label, description)
+    return _register(principal, made, label, description, copied=not queries.is_own_impl(principal.account, impl))
 
 
 def register_grader(principal: Principal, subset: Subset) -> ImplRegistration | None:
@@ -152,16 +153,19 @@ def _shared(
     return impl
 
 
-def _register(principal: Principal, impl: Impl, label: str, description: str) -> ImplRegistration:
+def _register(
+    principal: Principal, impl: Impl, label: str, description: str, *, copied: bool = False
+) -> ImplRegistration:
     """The account's registration, made or found. Registering the same bytes again renames them at most."""
     registration, new = ImplRegistration.objects.get_or_create(
         impl=impl,
         owner=principal.account,
         deleted_at=None,
-        defaults={"label": label, "description": description},
+        defaults={"label": label, "description": description, "copied": copied},
     )
-    if not new and (label or description):
+    if not new and (label or description or (registration.copied and not copied)):
         registration.label = label or registration.label
         registration.description = description or registration.description
+        registration.copied = registration.copied and copied
         registration.save()
     return registration

@@ -10,6 +10,7 @@ from accounts.principal import Principal
 from runs import halting, publishing, queries, states
 from runs.artifacts import records
 from runs.models import ModelCall, Output, Run, RunEvent, Shard, TaskResult
+from secrets_vault import leases
 
 _REMOVED = (TaskResult, Output, ModelCall, RunEvent, Shard)
 _BATCH = 50_000
@@ -49,5 +50,6 @@ def _purge(run: Run) -> int:
         counts.append(rows.model._default_manager.filter(pk__in=rows.values("pk")[:_BATCH]).delete()[0])
     counts.append(records.remove_all(run))
     if max(counts) < _BATCH:
+        leases.release(str(run.id))
         Run.objects.filter(id=run.id).update(last_seq=0, summary=None, error=None)
     return sum(counts)

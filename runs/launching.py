@@ -10,9 +10,11 @@ from accounts.principal import Principal
 from kernel import jobs
 from kernel.errors import DomainError, invalid
 from kernel.faults import fault
+from registry import queries as registry
 from runs import crowding, events, launch_options, limits, pinning, plan, publishing, replays, suts
 from runs.models import Phase, Run
 from runs.schemas import LaunchBody, Sut
+from secrets_vault import leases
 
 
 def launch(principal: Principal, body: LaunchBody) -> Run:
@@ -36,7 +38,7 @@ def drafted(principal: Principal, body: LaunchBody) -> Run:
     fields = {**what.inherited, **launch_options.fields(body)}
     ceilings = limits.parse(fields.get("limits", {}))
     bound = suts.bind(principal, _sut(body, what))
-    suts.check_names(principal, body.secrets or [])
+    suts.check_names(principal, fields.get("secrets", []))
     metadata_cap = launch_options.metadata_cap(fields.get("metadata", {}))
     tasks, positions = _tasks(what.scope, ceilings.run.tasks, metadata_cap)
     trials = fields.get("trials", 1)
@@ -52,6 +54,7 @@ def drafted(principal: Principal, body: LaunchBody) -> Run:
         completes=_completes(what, bound.sut, trials, tasks),
         sut=bound.sut,
         sut_key=bound.key,
+        foreign_impl=not registry.is_own_impl(principal.account, what.impl),
         plan=list(plan.phases(mode)),
         task_count=tasks,
         task_positions=positions,
@@ -74,6 +77,7 @@ def _completes(what: pinning.What, sut: Mapping[str, Any], trials: int, tasks: i
 def _write(run: Run) -> None:
     crowding.admit(run.owner)
     run.save(force_insert=True)
+    leases.grant(run.owner, str(run.id), own_impl=not run.foreign_impl, names=run.secrets)
     fault("L2")
     Phase.objects.bulk_create(Phase(run=run, name=name, position=at) for at, name in enumerate(run.plan))
     run.last_seq = events.append(run.id, [("RunQueued", {})])

@@ -43,7 +43,8 @@ class Run(models.Model):
     limits = models.JSONField(default=dict)
     hints = models.JSONField(default=list)
     phase_models = models.JSONField(default=dict)
-    secrets = ArrayField(models.CharField(max_length=120), default=list)
+    secrets = ArrayField(models.CharField(max_length=120), default=list)  # names that the launch asked for
+    foreign_impl = models.BooleanField(default=False)  # somebody else's code: only what was named is leased
     metadata = models.JSONField(default=dict)
     visibility = models.CharField(max_length=10, default="private")
     # The plan, fixed at launch

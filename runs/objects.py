@@ -1,6 +1,7 @@
 """What the API answers: runs, task rows, payloads and events as plain JSON values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -10,12 +11,32 @@ from kernel.clock import stamp
 from kernel.money import known, shown
 from registry.models import ImplRegistration
 from runs.models import Phase, Run, RunEvent, TaskResult
+from secrets_vault import leases
+from secrets_vault import queries as vault
 
-Labels = Mapping[tuple[str, Any], str]
+
+@dataclass(frozen=True)
+class Around:
+    """What run objects tell of other rooms: their impls' labels, and which secrets they hold."""
+
+    labels: Mapping[tuple[str, Any], str]  # by impl and owner
+    leased: Mapping[str, list[str]]  # names, by run
+    keys: Mapping[str, str]  # names, by secret: the keys of the models under test
 
 
-def impl_labels(runs: Iterable[Run]) -> Labels:
-    """How each run's owner calls its impl, in one query."""
+def around(runs: Iterable[Run], viewer: Principal | None) -> Around:
+    """For all of ``runs``, in a query each. Secrets are named to the runs' owner alone."""
+    runs = list(runs)
+    mine = [run for run in runs if viewer is not None and run.owner_id == viewer.account.pk]
+    return Around(
+        _impl_labels(runs),
+        leases.names(str(run.id) for run in mine) if mine else {},
+        vault.names_of(run.sut_key["secret"] for run in mine if run.sut_key.get("secret")),
+    )
+
+
+def _impl_labels(runs: Iterable[Run]) -> Mapping[tuple[str, Any], str]:
+    """How each run's owner calls its impl."""
     wanted = {(run.impl_id, run.owner_id) for run in runs if run.impl_id is not None}
     rows = ImplRegistration.objects.filter(
         impl__in={impl for impl, _ in wanted}, owner__in={owner for _, owner in wanted}, deleted_at=None
@@ -23,9 +44,10 @@ def impl_labels(runs: Iterable[Run]) -> Labels:
     return {(impl, owner): label for impl, owner, label in rows.values_list("impl_id", "owner_id", "label")}
 
 
-def run_object(run: Run, viewer: Principal | None, labels: Labels | None = None) -> dict[str, Any]:
-    """The contract's run object. Strangers don't see what only configures it: limits, hints, metadata."""
-    names = impl_labels([run]) if labels is None else labels
+def run_object(run: Run, viewer: Principal | None, beside: Around | None = None) -> dict[str, Any]:
+    """The contract's run object. Strangers don't see what only configures it: limits, hints, metadata, secrets."""
+    beside = around([run], viewer) if beside is None else beside
+    names = beside.labels
     mine = viewer is not None and run.owner_id == viewer.account.pk
     return {
         "object": "run",
@@ -43,6 +65,7 @@ def run_object(run: Run, viewer: Principal | None, labels: Labels | None = None)
         "hints": run.hints if mine else [],
         "phase_models": run.phase_models,
         "metadata": run.metadata if mine else {},
+        "secrets": run_secrets(run, beside) if mine else None,
         "visibility": run.visibility,
         "phases": [phase_object(run, phase) for phase in sorted(run.phases.all(), key=lambda phase: phase.position)],
         "summary": run.summary,
@@ -79,6 +102,23 @@ def _how(run: Run) -> dict[str, Any]:
         "trials": run.trials,
         "planned": run.planned,
     }
+
+
+def run_secrets(run: Run, beside: Around) -> dict[str, Any]:
+    """Which of the account's secrets the run may use, by name; ``notice`` says so where the code is somebody else's."""
+    leased = beside.leased.get(str(run.id), [])
+    return {
+        "sut_key": beside.keys.get(run.sut_key.get("secret", "")),
+        "leased": leased,
+        "foreign_impl": run.foreign_impl,
+        "notice": foreign_notice(leased) if run.foreign_impl else None,
+    }
+
+
+def foreign_notice(leased: Sequence[str]) -> str:
+    """What its owner is told of a run of somebody else's code."""
+    may = f"only {', '.join(leased)}, as you asked" if leased else "none of your secrets"
+    return f"The scorer is somebody else's code. Its requests may use {may}; the model's key stays in the gateway."
 
 
 def run_cost(run: Run) -> dict[str, Any]:

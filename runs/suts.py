@@ -10,6 +10,7 @@ from kernel.errors import DomainError, invalid
 from runs import limits, providers
 from runs.providers import Provider
 from runs.schemas import Sut
+from secrets_vault import leases
 from secrets_vault import queries as vault
 
 PARAMS_BYTES = 16 << 10
@@ -60,7 +61,7 @@ def check_names(principal: Principal, secrets: Sequence[str]) -> None:
     """Raise validation_failed for a name in ``secrets`` that the account has no secret of."""
     for at, name in enumerate(secrets):
         if vault.secret_named(principal, name) is None:
-            raise invalid(["body", "secrets", at], f"You have no secret named {name!r}; GET /v1/secrets lists yours")
+            raise leases.unknown(at, name)
 
 
 def _provider(name: str) -> Provider:

@@ -117,6 +117,19 @@ RUN_OBJECTS: dict[str, Schema] = {
         hints=array(TEXT),
         phase_models=ANY_OBJECT,
         metadata=ANY_OBJECT,
+        secrets={
+            **maybe(
+                thing(
+                    "Which secrets the run may use, by name. A run of somebody else's code holds only what its launch "
+                    "named, and `notice` says so.",
+                    sut_key=maybe(TEXT),
+                    leased=array(TEXT),
+                    foreign_impl=FLAG,
+                    notice=maybe(TEXT),
+                )
+            ),
+            "description": "Null for anybody but the run's owner.",
+        },
         visibility=choice("private", "public"),
         phases=array(ref("Phase")),
         summary=maybe(ref("Summary")),

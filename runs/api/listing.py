@@ -38,10 +38,10 @@ def runs(request: HttpRequest) -> dict[str, Any]:
     rows = query.apply(queries.own(viewer), {"benchmark": "benchmark_id"})
     rows = rows.select_related("benchmark").prefetch_related("phases")
     found = paging.page(rows, query, scope=(viewer.account.pk, "runs"))
-    labels = objects.impl_labels(found.rows)
+    beside = objects.around(found.rows, viewer)
     return {
         "object": "list",
-        "data": [representation.selected(request, objects.run_object(row, viewer, labels)) for row in found.rows],
+        "data": [representation.selected(request, objects.run_object(row, viewer, beside)) for row in found.rows],
         "next_page_token": found.next_page_token,
     }
 

@@ -45,10 +45,10 @@ def _listed(request: HttpRequest, viewer: Principal | None, runs: QuerySet[Run],
     query = listing.parse(request.GET, sorts=SORTS, filters={"status": listing.text})
     rows = query.apply(runs).select_related("benchmark").prefetch_related("phases")
     found = paging.page(rows, query, scope=(viewer.account.pk if viewer else None, "runs", of))
-    labels = objects.impl_labels(found.rows)
+    beside = objects.around(found.rows, viewer)
     return {
         "object": "list",
-        "data": [objects.run_object(row, viewer, labels) for row in found.rows],
+        "data": [objects.run_object(row, viewer, beside) for row in found.rows],
         "next_page_token": found.next_page_token,
     }
 

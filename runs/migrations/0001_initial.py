@@ -42,6 +42,7 @@ class Migration(migrations.Migration):
                 ('hints', models.JSONField(default=list)),
                 ('phase_models', models.JSONField(default=dict)),
                 ('secrets', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=120), default=list, size=None)),
+                ('foreign_impl', models.BooleanField(default=False)),
                 ('metadata', models.JSONField(default=dict)),
                 ('visibility', models.CharField(default='private', max_length=10)),
                 ('plan', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=20), default=list, size=None)),

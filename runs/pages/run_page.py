@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kernel import clock
-from runs import queries
+from runs import objects, queries
 from runs.models import Run
 from runs.pages import now, remedies, score, strip, table, words
 from runs.pages.event_words import halt_words
 from runs.states import TERMINAL
+from secrets_vault import leases
+from secrets_vault import queries as vault
 
 
 def title(run: Run) -> str:
@@ -102,6 +104,17 @@ def _quoted(run: Run) -> str:
     return shlex.quote(f"{run.sut.get('model')}@{run.sut.get('provider')}")
 
 
+def secrets(run: Run) -> dict[str, Any]:
+    """The secrets that the run may use, by name, for its owner."""
+    leased = leases.names([str(run.id)]).get(str(run.id), [])
+    key = run.sut_key.get("secret")
+    return {
+        "leased": leased,
+        "sut_key": vault.names_of([key]).get(key) if key else None,
+        "notice": objects.foreign_notice(leased) if run.foreign_impl else "",
+    }
+
+
 def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
     """Everything the run page shows. ``params`` are the page's own: filters and sorting of the task table."""
     parts = (done if run.status in TERMINAL else going)(run, mine=mine)
@@ -112,6 +125,7 @@ def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
         "title": title(run),
         "badges": badges(run),
         "mine": mine,
+        "secrets": secrets(run) if mine else None,
         "live": run.status not in TERMINAL,
         "tasks": table.page(run, wanted),
         "log": events,

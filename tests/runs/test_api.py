@@ -463,7 +463,7 @@ def test_m04_a_list_asks_the_database_a_fixed_number_of_times(
     for _ in range(count):
         launched.ended(alice)
     door.get("runs")  # the token's first use is noted
-    with django_assert_num_queries(4 + (not settings.REDIS_URL)):  # token, runs, phases, labels; the rate
+    with django_assert_num_queries(5 + (not settings.REDIS_URL)):  # token, runs, phases, labels, leases; the rate
         assert len(door.get("runs").json["data"]) == count
 
 
