@@ -10,7 +10,7 @@ from pathlib import Path
 from lock import NOTE, noted
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ["kernel", "accounts", "secrets_vault", "registry", "runs", "benchwright_site", "demo", "sdk/src"]
+PACKAGES = ["kernel", "accounts", "secrets_vault", "registry", "runs", "benchwright_site", "egress", "demo", "sdk/src"]
 STEPS = {
     "lint": ["ruff", "check", "--no-cache", "-q", "."],
     "format": ["ruff", "format", "--no-cache", "-q", "--check", "."],

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Set up this clone by itself: environment, packages, SDK, sandbox runtime.
 
-``python3 scripts/install.py server|dev|demo``. Every step leaves a stamp, so that the second call takes no time.
+``python3 scripts/install.py server|dev|demo|egress``. Every step leaves a stamp, so that the second call takes no time.
 Standard library only: it runs before anything is installed, under any Python from 3.11 to 3.13.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -19,6 +20,7 @@ VENV = CLONE / ".venv"
 PYTHON = VENV / "bin" / "python"
 UV = VENV / "bin" / "uv"
 STAMPS = VENV / ".stamps"
+EGRESS = Path(os.environ.get("BENCHWRIGHT_EGRESS_ENVIRONMENT") or CLONE / ".venv-egress")
 LOCKS = CLONE / "requirements"
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "VIRTUAL_ENV")},
@@ -102,13 +104,14 @@ def installer() -> None:
     stamp("bootstrap", digest(lock))
 
 
-def install(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+def install(arguments: list[str], python: Path = PYTHON) -> subprocess.CompletedProcess[str]:
     """By uv with the system's certificates, then with its own, then by pip, which has settings of its own."""
-    quick = [str(UV), "pip", "install", "-q", "--python", str(PYTHON), *arguments]
-    done = run(quick, UV_SYSTEM_CERTS="1")
-    if done.returncode == 0:
+    quick = [str(UV), "pip", "install", "-q", "--python", str(python), *arguments]
+    slow = [str(python), "-m", "pip", "install", "-q", *arguments]
+    done = run(quick, UV_SYSTEM_CERTS="1") if UV.exists() else run(slow)
+    if done.returncode == 0 or not UV.exists():
         return done
-    if run(quick).returncode and run([str(PYTHON), "-m", "pip", "install", "-q", *arguments]).returncode:
+    if run(quick).returncode and run(slow).returncode:
         return done
     return subprocess.CompletedProcess(quick, 0, "", "")
 
@@ -162,10 +165,37 @@ def demo_packages() -> None:
         say(f"no local model on this machine; the demo will use the simulated provider. Why:\n{trouble}")
 
 
+def egress() -> None:
+    """The egress proxy's own environment: mitmproxy pins older versions of what the server uses.
+
+    Two may ask at once.
+    """
+    lock, python, kept = LOCKS / "egress.lock", EGRESS / "bin" / "python", EGRESS / ".stamp"
+    mark = digest(lock) + sys.version
+    if kept.is_file() and kept.read_text() == mark and python.exists():
+        return
+    with open(EGRESS.with_name(f"{EGRESS.name}.lock"), "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if kept.is_file() and kept.read_text() == mark and python.exists():
+            return
+        say(f"making the egress proxy's own environment in {EGRESS} (once; every package checked by its hash)")
+        began = time.monotonic()
+        done = run([sys.executable, "-m", "venv", "--clear", *(["--without-pip"] if UV.exists() else []), str(EGRESS)])
+        if done.returncode == 0:
+            done = install(["--require-hashes", "-r", str(lock)], python)
+        if done.returncode:
+            raise Stop(f"The egress proxy's packages could not be installed:\n{words(done)}\n{OFFLINE_HINT}")
+        kept.write_text(mark)
+        say(f"made in {time.monotonic() - began:.0f} s")
+
+
 def main(argv: list[str]) -> None:
     what = argv[0] if argv else "server"
-    if what not in ("server", "dev", "demo"):
-        raise Stop("usage: scripts/install.py server|dev|demo")
+    if what not in ("server", "dev", "demo", "egress"):
+        raise Stop("usage: scripts/install.py server|dev|demo|egress")
+    if what == "egress":
+        egress()
+        return
     environment()
     installer()
     covered = stamped("dev", digest(LOCKS / "dev.lock"))  # dev.lock holds all of server.lock, in the same versions

@@ -48,11 +48,11 @@ def ensure_keys(folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     private_file = folder / PRIVATE_NAME
     if not private_file.exists():
-        _publish(private_file, X25519PrivateKey.generate().private_bytes_raw().hex(), 0o600)
+        publish(private_file, X25519PrivateKey.generate().private_bytes_raw().hex(), 0o600)
     public = _private(private_file).public_key().public_bytes_raw()
     public_file = folder / PUBLIC_NAME
     if not public_file.exists():
-        _publish(public_file, public.hex(), 0o644)
+        publish(public_file, public.hex(), 0o644)
     if _key_bytes(public_file) != public:
         raise DomainError("unavailable", "The vault's public key does not belong to its private key.")
     return key_id(public)
@@ -120,7 +120,7 @@ def _private(file: Path) -> X25519PrivateKey:
     return X25519PrivateKey.from_private_bytes(_key_bytes(file))
 
 
-def _publish(file: Path, text: str, mode: int) -> None:
+def publish(file: Path, text: str, mode: int) -> None:
     """Write a file whole or not at all; whoever comes second leaves the first one's."""
     draft = file.with_name(f".{file.name}.{os.getpid()}.{os.urandom(4).hex()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from secrets_vault.authority import ensure_authority
 from secrets_vault.sealing import ensure_keys
 
 SUBFOLDERS = ("broker", "broker/control", "journal", "keys", "runtime", "cache", "logs")
@@ -44,7 +45,7 @@ def _private(folder: Path, mode: int) -> None:
 
 
 def ensure_secrets() -> None:
-    """Django's key and the vault's key pair, made once, readable by us alone."""
+    """Django's key, the vault's key pair and the egress proxy's authority, made once, readable by us alone."""
     kept = settings.KEYS_DIR / "django"
     if not kept.exists():
         part = kept.with_name("django.part")
@@ -52,6 +53,7 @@ def ensure_secrets() -> None:
         part.write_text(secrets.token_urlsafe(48))
         part.rename(kept)
     ensure_keys(settings.KEYS_DIR)
+    ensure_authority(settings.KEYS_DIR)
 
 
 def raise_file_limit(wanted: int = 65536) -> None:

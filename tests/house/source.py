@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("kernel", "accounts", "secrets_vault", "registry", "runs", "benchwright_site")
-PRODUCT = (*ROOMS, "sdk/src", "demo", "scripts")
+PRODUCT = (*ROOMS, "egress", "sdk/src", "demo", "scripts")
 
 
 @cache
