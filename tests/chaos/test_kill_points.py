@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 WORKER_POINTS = ("P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "A1", "A2", "F1", "F2")
 GATEWAY_POINTS = ("M1", "M2", "M3", "M4", "M5")
-OFTEN = ("P5", "P6", *GATEWAY_POINTS)  # passed with every batch or call of a run
-PASSINGS = {**dict.fromkeys(OFTEN, (1, 2, 5)), "A1": (1, 2), "A2": (1, 2)}
+OFTEN = ("P5", *GATEWAY_POINTS)  # passed with every batch or call of a run; P6 with every shard
+PASSINGS = {**dict.fromkeys(OFTEN, (1, 2, 5)), **dict.fromkeys(("P6", "A1", "A2"), (1, 2))}
 HALT = "import sys, django; django.setup(); from runs.halting import request_halt; request_halt(sys.argv[1], 'user')"
 
 
@@ -56,17 +56,24 @@ def rigged(
         rig.stop()
 
 
+def slowly(question: str, seconds: float) -> Fault:
+    """The right answer, after a while."""
+    return Fault(text=str(int(question.split("+")[0]) + 1), delay=seconds)
+
+
 @pytest.fixture
 def slow(model: Model) -> None:
     """Answers take a while, so that calls are under way whenever something happens."""
-    model.rule = lambda question: Fault(text=str(int(question.split("+")[0]) + 1), delay=0.3)
+    model.rule = lambda question: slowly(question, 0.3)
 
 
 @pytest.mark.parametrize(("point", "count"), counts(WORKER_POINTS))
 def test_d01_d02_d03_a_worker_killed_here_costs_nothing(
     rigged: Callable[..., Rig], model: Model, point: str, count: int
 ) -> None:
-    rig = rigged()
+    rig = rigged(concurrency=16 if count == 1 else 2)
+    if count > 1:  # few at once, each after a while, make many batches
+        model.rule = lambda question: slowly(question, 0.05)
     armed = rig.armed(point, count)
     rig.worker(BENCHWRIGHT_FAULT=armed)
     run = rig.until_terminal(BENCHWRIGHT_FAULT=armed)
