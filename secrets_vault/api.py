@@ -14,7 +14,7 @@ from secrets_vault import queries, vault
 from secrets_vault.models import Secret
 from secrets_vault.rules import warnings
 from secrets_vault.schemas import SecretBody, SecretPatch
-from secrets_vault.shapes import secret_object
+from secrets_vault.shapes import secret_object, use_object
 
 router = Router(tags=["secrets"])
 
@@ -46,6 +46,24 @@ def create(request: HttpRequest, body: SecretBody) -> HttpResponse:
 def secret(request: HttpRequest, secret_id: str) -> HttpResponse:
     """One secret, masked."""
     return _shown(request, queries.secret(principal(request), secret_id))
+
+
+@router.get("/secrets/{secret_id}/uses", auth=requires("secrets:read"), response=Any)
+def uses(request: HttpRequest, secret_id: str) -> dict[str, Any]:
+    """What a secret was used for: by which run, at which host and path, in which version, how often and when.
+
+    A deleted secret's record stays.
+    """
+    viewer = principal(request)
+    filters = {"run": listing.text, "host": listing.text}
+    query = listing.parse(request.GET, sorts=("last_at", "first_at", "uses"), default="-last_at", filters=filters)
+    rows = query.apply(queries.uses(viewer, secret_id), {"run": "reference"})
+    found = paging.page(rows, query, scope=(viewer.account.pk, "uses", secret_id))
+    return {
+        "object": "list",
+        "data": [use_object(row) for row in found.rows],
+        "next_page_token": found.next_page_token,
+    }
 
 
 @router.patch("/secrets/{secret_id}", auth=requires("secrets:write"), response=Any)

@@ -8,7 +8,7 @@ from accounts.models import User
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from secrets_vault import rules
-from secrets_vault.models import Secret, SecretRule
+from secrets_vault.models import Secret, SecretRule, SecretUse
 
 
 def visible(principal: Principal) -> QuerySet[Secret]:
@@ -25,6 +25,13 @@ def secret(principal: Principal, secret_id: str) -> Secret:
     if found is None:
         raise missing()
     return found
+
+
+def uses(principal: Principal, secret_id: str) -> QuerySet[SecretUse]:
+    """What a secret of the account was used for, also of a deleted one; DomainError ``not_found`` for any other."""
+    if not Secret.objects.filter(owner=principal.account, pk=secret_id).exists():
+        raise missing()
+    return SecretUse.objects.filter(secret=secret_id)
 
 
 def secret_named(principal: Principal, name: str) -> Secret | None:

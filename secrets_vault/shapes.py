@@ -3,7 +3,7 @@
 from typing import Any
 
 from kernel.clock import stamp
-from secrets_vault.models import Secret
+from secrets_vault.models import Secret, SecretUse
 
 
 def secret_object(secret: Secret) -> dict[str, Any]:
@@ -25,4 +25,19 @@ def secret_object(secret: Secret) -> dict[str, Any]:
         ],
         "created_at": stamp(secret.created_at),
         "updated_at": stamp(secret.updated_at),
+    }
+
+
+def use_object(use: SecretUse) -> dict[str, Any]:
+    return {
+        "object": "secret_use",
+        "secret": use.secret_id,
+        "version": use.version,
+        "run": use.reference,
+        "via": use.via,
+        "host": use.host,
+        "path": use.path,
+        "uses": use.uses,
+        "first_at": stamp(use.first_at),
+        "last_at": stamp(use.last_at),
     }

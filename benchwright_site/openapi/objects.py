@@ -133,4 +133,18 @@ OBJECTS: dict[str, Schema] = {
         warnings=array(TEXT),
     ),
     "SecretList": page("Secret"),
+    "SecretUse": named(
+        "secret_use",
+        "How often one version of a secret was attached to a run's requests for a host and path. No query is kept.",
+        secret=TEXT,
+        version=COUNT,
+        run=TEXT,
+        via=choice("gateway", "egress"),
+        host=TEXT,
+        path=TEXT,
+        uses=COUNT,
+        first_at=TIME,
+        last_at=TIME,
+    ),
+    "SecretUseList": page("SecretUse"),
 }

@@ -96,6 +96,15 @@ ROUTES: dict[str, Route] = {
     ),
     "POST /secrets": Route("create_secret", "Secret"),
     "GET /secrets/{secret_id}": Route("get_secret", "Secret", (IF_NONE_MATCH,)),
+    "GET /secrets/{secret_id}/uses": Route(
+        "list_secret_uses",
+        "SecretUseList",
+        (
+            *paged("last_at", "first_at", "uses", default="-last_at"),
+            query("run", "Only by this run."),
+            query("host", "Only at this host."),
+        ),
+    ),
     "PATCH /secrets/{secret_id}": Route("update_secret", "Secret", (IF_MATCH,)),
     "DELETE /secrets/{secret_id}": Route("delete_secret", None),
     "POST /runs": Route("launch_run", "Run"),

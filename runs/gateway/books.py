@@ -19,6 +19,7 @@ from runs.gateway.pace import Pace
 from runs.gateway.store import HAS_CALLS, RUN, SEALED, Store
 from runs.providers.data import Provider
 from secrets_vault.sealing import Opener
+from secrets_vault.uses import Use
 
 LIVE_STATES = ("queued", "running", "needs_input")
 MOST_PACES = 1000
@@ -90,7 +91,8 @@ class Books:
         return RunBook(
             run=run, account=str(rows[0]["owner_id"]), model=model, provider=provider, apis=table.of(provider),
             base_url=base, params=sut.get("params") or {},
-            secret=owner, redactor=Redactor(value), pace=pace, pool=pool,
+            secret=owner, uses=_uses(run, sut_key, pool.target) if owner and pool else {},
+            redactor=Redactor(value), pace=pace, pool=pool,
             at_once=max(LEAST_AT_ONCE, 8 * rows[0]["concurrency"]), fresh=not used,
         )  # fmt: skip
 
@@ -149,13 +151,19 @@ def target(provider: Provider, base: str, sut_key: dict[str, Any], value: bytes,
     )
     path, version = _path(provider, parts, model)
     query = "?" + "&".join(part for part in (version, query) if part) if version or query else ""
+    paths = {api.name: f"{path}{api.upstream}" for api in table.of(provider).values()}
     heads = {
-        api.name: f"POST {path}{api.upstream}{query} HTTP/1.1\r\n{fixed}".encode("latin-1") + header
-        for api in table.of(provider).values()
+        name: f"POST {whole}{query} HTTP/1.1\r\n{fixed}".encode("latin-1") + header for name, whole in paths.items()
     }
     shipped = base == providers.base_url(provider.name)
     open_world = not (trusted or shipped or settings.SINGLE_USER)
-    return Target(parts.scheme, host, port, heads, open_world)
+    return Target(parts.scheme, host, port, heads, open_world, paths)
+
+
+def _uses(run: str, sut_key: dict[str, Any], target: Target) -> dict[str, Use]:
+    """What is noted, by endpoint, each time that the run's key is sent."""
+    secret, version = str(sut_key["secret"]), int(sut_key["version"])
+    return {name: Use(secret, version, run, "gateway", target.host, path) for name, path in target.paths.items()}
 
 
 def _path(provider: Provider, parts: SplitResult, model: str) -> tuple[str, str]:

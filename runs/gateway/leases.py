@@ -14,6 +14,8 @@ from runs.gateway.http.outbound import Pool
 from runs.gateway.journal import SETTLED, Call
 from runs.gateway.pace import Pace
 from runs.providers.data import Provider
+from secrets_vault import uses
+from secrets_vault.uses import Use
 
 if TYPE_CHECKING:
     from runs.gateway.calls.passage import Passage
@@ -95,6 +97,7 @@ class RunBook:
     base_url: str
     params: dict[str, Any]
     secret: str | None  # id
+    uses: Mapping[str, Use]  # by endpoint: what is noted when the secret is sent there
     redactor: Redactor
     pace: Pace
     pool: Pool | None  # None for simulated
@@ -105,6 +108,12 @@ class RunBook:
     seen: set[int] = field(default_factory=set)
     # Calls that an attempt may still need: in flight, or not in the database yet.
     cells: dict[int, dict[tuple[str, int], Call]] = field(default_factory=dict)
+
+    def note(self, api: str) -> None:
+        """The run's key goes out with a request."""
+        use = self.uses.get(api)
+        if use is not None:
+            uses.note(use)
 
     def remember(self, call: Call) -> None:
         self.cells.setdefault(call.ordinal, {})[call.hash, call.occurrence] = call

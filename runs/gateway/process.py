@@ -294,6 +294,7 @@ class Gateway:
         self.journal.flush()
         with contextlib.suppress(psycopg.Error):
             await self.store.flush()
+            await self.store.write_uses()
         await self.store.close()
         self.journal.close()
 
@@ -342,7 +343,10 @@ async def run(ready: Callable[[str], None]) -> None:
     recovered = await recover(journal, store)
     gate = Gateway(journal, store)
     server = ControlServer(gate, settings.GATEWAY_SOCKET)
-    clocks = [loop.create_task(work) for work in (store.write_forever(), gate.tick_forever(), gate.watch_forever())]
+    clocks = [
+        loop.create_task(work)
+        for work in (store.write_forever(), store.note_forever(), gate.tick_forever(), gate.watch_forever())
+    ]
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

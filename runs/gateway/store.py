@@ -13,6 +13,7 @@ from psycopg.rows import dict_row
 
 from runs.call_bodies import pack, unpack
 from runs.gateway.journal import Call, Journal
+from secrets_vault import uses
 
 log = logging.getLogger("benchwright.gateway")
 
@@ -137,6 +138,31 @@ class Store:
             except psycopg.Error as bad:
                 pause = min(5.0, pause * 2)
                 log.warning("the journal waits for the database: %s", type(bad).__name__)
+
+    async def write_uses(self) -> None:
+        """Writes which secrets were used since the last time. psycopg.Error leaves it waiting."""
+        taken = uses.NOTES.take()
+        if not taken:
+            return
+        async with self._write_lock:
+            try:
+                if self._writer is None or self._writer.closed:
+                    self._writer = await _connect()
+                await self._writer.execute(uses.WRITE, (taken,))
+            except BaseException as bad:
+                if isinstance(bad, psycopg.OperationalError):
+                    self._writer = None
+                uses.NOTES.put_back(taken)
+                raise
+
+    async def note_forever(self) -> None:
+        """The record of uses, once a second."""
+        while True:
+            await asyncio.sleep(uses.FLUSH_SECONDS)
+            try:
+                await self.write_uses()
+            except psycopg.Error as bad:
+                log.warning("the record of uses waits for the database: %s", type(bad).__name__)
 
     async def flush(self) -> None:
         """Writes all that waits. psycopg.Error leaves it waiting."""

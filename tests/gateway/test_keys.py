@@ -18,7 +18,7 @@ from runs.gateway.books import target
 from runs.gateway_client import LeaseRefused
 from runs.providers import get
 from secrets_vault import sealing
-from secrets_vault.models import Secret, SecretVersion
+from secrets_vault.models import Secret, SecretUse, SecretVersion
 from tests.gateway.conftest import VALUE, Bench, GatewayProcess, arrived, connect, secret_key
 from tests.twins.openai_twin import Fault, OpenAITwin
 
@@ -177,3 +177,35 @@ def test_it_finds_every_alignment_of_base64() -> None:
             assert b"[redacted]" in redactor.clean(coded), (lead, tail)
     assert Redactor(b"").clean(b"anything") == b"anything"
     assert Redactor(b"short").clean(b"short") == b"short"
+
+
+# --- the record of uses ---------------------------------------------------------------------------------------------
+async def noted(bench: Bench, times: int) -> list[SecretUse]:
+    """The run's record, once it tells of so many uses."""
+    async with asyncio.timeout(5):
+        while True:
+            rows = [row async for row in SecretUse.objects.filter(reference=str(bench.run.id)).order_by("path")]
+            if sum(row.uses for row in rows) >= times:
+                return rows
+            await asyncio.sleep(0.05)
+
+
+async def test_g14_each_use_of_the_key_is_on_record(keyed: Bench, keyed_provider: OpenAITwin) -> None:
+    before = datetime.now(UTC)
+    keyed_provider.script(Fault(500), Fault(), Fault())
+    assert (await keyed.chat("one")).status_code == 200
+    assert (await keyed.chat("two", cell=1)).status_code == 200
+    assert (await keyed.chat("two", cell=1, attempt=2)).status_code == 200
+    sent = len(keyed_provider.requests)
+    (row,) = await noted(keyed, sent)
+    secret = await Secret.objects.aget(owner=keyed.run.owner_id)
+    assert (row.secret_id, row.version, row.via, row.owner_id) == (secret.id, 1, "gateway", keyed.run.owner_id)
+    assert (row.host, row.path, row.uses) == ("127.0.0.1", "/v1/chat/completions", sent), "also what was tried again"
+    assert before <= row.first_at < row.last_at
+    assert VALUE not in json.dumps([row.host, row.path])
+
+
+async def test_g14_a_run_without_a_key_leaves_no_record(bench: Bench) -> None:
+    assert (await bench.chat()).status_code == 200
+    await asyncio.sleep(1.2)
+    assert not await SecretUse.objects.filter(reference=str(bench.run.id)).aexists()

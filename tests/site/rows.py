@@ -52,6 +52,7 @@ ROWS = {
     "GET /secrets": Row("list"),
     "POST /secrets": Row("new", 201, {"name": "KEY", "value": "sk-1", "rules": [RULE]}),
     "GET /secrets/{secret_id}": Row("secret"),
+    "GET /secrets/{secret_id}/uses": Row("secret"),
     "PATCH /secrets/{secret_id}": Row("secret", 200, {"value": "sk-2"}),
     "DELETE /secrets/{secret_id}": Row("secret", 204),
     "POST /runs": Row(

@@ -64,6 +64,7 @@ class Direct(Tasked):
         call.tries += 1
         self.begun = time.monotonic()
         self.outbound = conn
+        self.book.note(self.api.name)
         conn.send(Exchange(pool.loop, self._heard), pool.target.request(self.api.name, self.asked.payload))
 
     def _heard(self, exchange: Exchange) -> None:

@@ -182,6 +182,7 @@ class Tasked(Streaming):
                 await self._simulate(call)
                 return
             exchange, outbound = await self.book.pool.start(self.api.name, self.asked.payload)
+            self.book.note(self.api.name)
             try:
                 status = await exchange.head()
                 if status == 200 and self.asked.stream:

@@ -44,6 +44,7 @@ class Target:
     port: int
     heads: Mapping[str, bytes] = field(repr=False)
     open_world: bool = False  # a user's own address: only public ones may be dialled
+    paths: Mapping[str, str] = field(default_factory=dict)  # by endpoint, without the query
 
     def request(self, api: str, body: bytes) -> bytes:
         return b"%scontent-length: %d\r\n\r\n%s" % (self.heads[api], len(body), body)

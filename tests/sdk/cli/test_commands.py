@@ -173,6 +173,16 @@ def test_it_rotates_and_removes_by_name(vault: Any, call: Any) -> None:
     assert "Known: OPENROUTER_API_KEY" in call("secrets", "rm", "NOPE", "--yes").err
 
 
+def test_it_lists_what_a_secret_was_used_for(vault: Any, reply: Any, call: Any) -> None:
+    row = {"run": "r", "via": "gateway", "host": "openrouter.ai", "path": "/api/v1/chat/completions", "uses": 12}
+    vault.on("GET", "/secrets/sec_1/uses", reply({"object": "list", "data": [row], "next_page_token": None}))
+    done = call("secrets", "uses", "OPENROUTER_API_KEY", "--run", "r", "--output", "table")
+    assert vault.paths() == ["GET /secrets", "GET /secrets/sec_1/uses"]
+    assert "/api/v1/chat/completions" in done.out
+    assert call("secrets", "uses", "sec_1").code == 0
+    assert vault.paths()[2:] == ["GET /secrets/sec_1/uses"], "an id needs no look at the list: it may be a deleted one"
+
+
 def test_it_removes_nothing_where_nobody_can_be_asked(vault: Any, call: Any) -> None:
     done = call("secrets", "rm", "OPENROUTER_API_KEY")
     assert done.code == 2

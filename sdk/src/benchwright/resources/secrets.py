@@ -49,5 +49,16 @@ class Secrets(Resource):
         answer: Object = self._http.json("PATCH", path, body=body, key=key, if_match=if_match)
         return answer
 
+    def uses(
+        self,
+        sec_id: str,
+        run: str | None = None,
+        host: str | None = None,
+        sort: str | None = None,
+        limit: int | None = None,
+    ) -> Page:
+        """What it was used for: run, host, path, version, how often, first and last time. Newest first."""
+        return self._page(f"/secrets/{segment(sec_id)}/uses", run=run, host=host, sort=sort, limit=limit)
+
     def delete(self, sec_id: str) -> Object | None:
         return self._delete(f"/secrets/{segment(sec_id)}")

@@ -17,6 +17,7 @@ COMMANDS = {
     "add": ("secrets:add", "Store a provider key."),
     "ls": ("secrets:list_secrets", "Names, rules and masked previews."),
     "rotate": ("secrets:rotate", "Put a new value in."),
+    "uses": ("secrets:uses", "What a secret was used for."),
     "rm": ("secrets:remove", "Delete a secret."),
 }
 KINDS = ("bearer", "header", "basic", "query")
@@ -92,6 +93,22 @@ def rotate(name: str, value: str | None, value_stdin: bool) -> None:
     client = state.client()
     secret_id = find(client, name)["id"]
     show(state, client.secrets.update(secret_id, value=value_of(value, value_stdin, name)))
+
+
+@click.command("uses", cls=Command)
+@click.argument("name")
+@click.option("--run", metavar="RUN", help="Only by this run.")
+@click.option("--host", help="Only at this host.")
+def uses(name: str, run: str | None, host: str | None) -> None:
+    """What a secret was used for: by which run, where, how often and when.
+
+    NAME may be the id, also of a secret that was deleted.
+    """
+    state = state_of()
+    client = state.client()
+    secret_id = name if name.startswith("sec_") else find(client, name)["id"]
+    columns = [(each, field(each)) for each in ("last_at", "run", "via", "host", "path", "version", "uses")]
+    show_rows(state, client.secrets.uses(secret_id, run=run, host=host), columns, "Not used yet.")
 
 
 @click.command("rm", cls=Command)
