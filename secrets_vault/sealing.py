@@ -22,6 +22,7 @@ from kernel.errors import DomainError
 
 PUBLIC_NAME = "vault_public"
 PRIVATE_NAME = "vault_private"
+NEXT_NAME = "vault_next"  # a private key that is laid ready and not in service
 _FORMAT = b"\x01"
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
@@ -46,16 +47,68 @@ def aad_for(account_id: int | str, secret_id: str, version: int) -> bytes:
 def ensure_keys(folder: Path) -> str:
     """Make the vault's key pair in ``folder`` unless it is there; the key's id. Safe to call from several processes."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    private_file = folder / PRIVATE_NAME
-    if not private_file.exists():
-        publish(private_file, X25519PrivateKey.generate().private_bytes_raw().hex(), 0o600)
-    public = _private(private_file).public_key().public_bytes_raw()
+    if not private_files(folder):
+        publish(folder / PRIVATE_NAME, X25519PrivateKey.generate().private_bytes_raw().hex(), 0o600)
+    publics = [_public_of(_private(file)) for file in private_files(folder)]
     public_file = folder / PUBLIC_NAME
     if not public_file.exists():
-        publish(public_file, public.hex(), 0o644)
-    if _key_bytes(public_file) != public:
+        publish(public_file, publics[0].hex(), 0o644)
+    if _key_bytes(public_file) not in publics:
         raise DomainError("unavailable", "The vault's public key does not belong to its private key.")
+    return current_key_id(folder)
+
+
+def private_files(folder: Path) -> list[Path]:
+    """The private keys that are held here: the first one, later ones, and one that is not in service yet."""
+    named = (folder / PRIVATE_NAME, *sorted(folder.glob(f"{PRIVATE_NAME}.*")), folder / NEXT_NAME)
+    return [file for file in named if file.is_file()]
+
+
+def current_key_id(folder: Path) -> str:
+    """The id of the key that values are sealed for. FileNotFoundError where there is none."""
+    return key_id(_key_bytes(folder / PUBLIC_NAME))
+
+
+def make_next_key(folder: Path) -> str:
+    """Lay a further private key beside those in service, once; its id. Nothing is sealed for it yet."""
+    file = folder / NEXT_NAME
+    if not file.exists():
+        publish(file, X25519PrivateKey.generate().private_bytes_raw().hex(), 0o600)
+    return key_id(_public_of(_private(file)))
+
+
+def put_next_key_in_service(folder: Path) -> str | None:
+    """From now on values are sealed for the key that ``make_next_key`` made; its id, None where there is none.
+
+    Each step leaves a folder whose values all open, so it can be cut off anywhere and called again.
+    """
+    waiting = folder / NEXT_NAME
+    if not waiting.exists():
+        return None
+    public = _public_of(_private(waiting))
+    with suppress(FileExistsError):
+        os.link(waiting, folder / f"{PRIVATE_NAME}.{key_id(public)}")
+    draft = folder / f"{PUBLIC_NAME}.new"
+    draft.unlink(missing_ok=True)
+    publish(draft, public.hex(), 0o644)
+    draft.replace(folder / PUBLIC_NAME)
+    waiting.unlink()
     return key_id(public)
+
+
+def drop_old_keys(folder: Path) -> list[str]:
+    """Remove every private key but the one in service; their ids. The caller knows that nothing is sealed for them."""
+    current = current_key_id(folder)
+    ids = {file: key_id(_public_of(_private(file))) for file in private_files(folder)}
+    if current not in ids.values():
+        raise DomainError("unavailable", "The key in service is not held here: nothing was removed.")
+    old = [file for file, name in ids.items() if name != current]
+    for file in old:
+        file.unlink()
+    for file in private_files(folder):
+        if file.name != PRIVATE_NAME and not (folder / PRIVATE_NAME).exists():
+            file.rename(folder / PRIVATE_NAME)
+    return [ids[file] for file in old]
 
 
 def key_id(public: bytes) -> str:
@@ -79,33 +132,55 @@ def seal(plaintext: bytes, aad: bytes) -> Sealed:
 
 
 class Opener:
-    """Opens sealed values with the private key in ``private_key_file``. Built only in the proxy processes."""
+    """Opens sealed values with the private keys beside ``private_key_file``. Built only in the proxy processes.
+
+    A key that came into service after it was built is looked for in the folder when it is first needed.
+    """
 
     def __init__(self, private_key_file: Path | str) -> None:
-        self._private = _private(Path(private_key_file))
-        self._public = self._private.public_key().public_bytes_raw()
-        self.key_id = key_id(self._public)
+        self._folder = Path(private_key_file).parent
+        self._keys = self._read()
+        if not self._keys:
+            raise FileNotFoundError(str(private_key_file))
+
+    def _read(self) -> dict[str, X25519PrivateKey]:
+        keys = {}
+        for file in private_files(self._folder):
+            with suppress(FileNotFoundError):  # put in service or dropped meanwhile
+                key = _private(file)
+                keys[key_id(_public_of(key))] = key
+        return keys
+
+    @property
+    def key_ids(self) -> frozenset[str]:
+        return frozenset(self._keys)
 
     def __repr__(self) -> str:
-        return f"Opener({self.key_id})"
+        return f"Opener({', '.join(sorted(self._keys))})"
 
     def open(self, sealed: Sealed | bytes | memoryview, aad: bytes) -> bytes:
         """The plaintext. SealBroken where anything at all is not as it was sealed."""
-        if isinstance(sealed, Sealed):
-            if sealed.key_id != self.key_id:
-                raise SealBroken("sealed for another key")
-            data = sealed.data
-        else:
-            data = bytes(sealed)
-        start = 1 + _KEY_BYTES
-        own, nonce, box = data[1:start], data[start : start + _NONCE_BYTES], data[start + _NONCE_BYTES :]
-        if data[:1] != _FORMAT or len(box) < 16:
-            raise SealBroken("not a sealed value")
-        try:
-            key = _derive(self._private.exchange(X25519PublicKey.from_public_bytes(own)), own + self._public)
-            return AESGCM(key).decrypt(nonce, box, aad)
-        except (InvalidTag, ValueError):
-            raise SealBroken("the sealed value does not open here") from None
+        wanted, data = (sealed.key_id, sealed.data) if isinstance(sealed, Sealed) else (None, bytes(sealed))
+        for again in (False, True):
+            if again:
+                self._keys = self._read()
+            for name, private in self._keys.items():
+                if wanted is None or name == wanted:
+                    with suppress(SealBroken):
+                        return _opened(private, data, aad)
+        raise SealBroken("the sealed value does not open here")
+
+
+def _opened(private: X25519PrivateKey, data: bytes, aad: bytes) -> bytes:
+    start = 1 + _KEY_BYTES
+    own, nonce, box = data[1:start], data[start : start + _NONCE_BYTES], data[start + _NONCE_BYTES :]
+    if data[:1] != _FORMAT or len(box) < 16:
+        raise SealBroken("not a sealed value")
+    try:
+        key = _derive(private.exchange(X25519PublicKey.from_public_bytes(own)), own + _public_of(private))
+        return AESGCM(key).decrypt(nonce, box, aad)
+    except (InvalidTag, ValueError):
+        raise SealBroken("the sealed value does not open here") from None
 
 
 def _derive(shared: bytes, salt: bytes) -> bytes:
@@ -114,6 +189,10 @@ def _derive(shared: bytes, salt: bytes) -> bytes:
 
 def _key_bytes(file: Path) -> bytes:
     return bytes.fromhex(file.read_text().strip())
+
+
+def _public_of(private: X25519PrivateKey) -> bytes:
+    return private.public_key().public_bytes_raw()
 
 
 def _private(file: Path) -> X25519PrivateKey:

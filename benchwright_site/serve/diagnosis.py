@@ -19,6 +19,7 @@ from benchwright_site.serve.supervisor import embedded_cluster
 from runs.compute.base import ComputeFault
 from runs.compute.table import COMPUTE
 from runs.local_model.server import why_not
+from secrets_vault.sealing import private_files
 
 LEAST_FREE_GB = 2.0
 MOST_SKEW_SECONDS = 5.0
@@ -101,10 +102,9 @@ def keys() -> Finding:
     folder = settings.KEYS_DIR
     if not (folder / "vault_public").is_file():
         return Finding("keys", False, f"no vault keys in {folder}", "Run `manage.py prepare`.")
-    private = folder / "vault_private"
-    open_to_others = private.is_file() and private.stat().st_mode & 0o077
-    detail = "the vault's private key can be read by others" if open_to_others else f"in {folder}"
-    return Finding("keys", not open_to_others, detail, f"chmod 600 {private}")
+    told = [file for file in private_files(folder) if file.stat().st_mode & 0o077]
+    detail = "the vault's private key can be read by others" if told else f"in {folder}"
+    return Finding("keys", not told, detail, f"chmod 600 {' '.join(map(str, told))}")
 
 
 def disk() -> Finding:
