@@ -11,6 +11,7 @@ from runs import halting, publishing, queries, states
 from runs.artifacts import records
 from runs.models import ModelCall, Output, Run, RunEvent, Shard, TaskResult
 from secrets_vault import leases
+from secrets_vault.host_policy import blocked
 
 _REMOVED = (TaskResult, Output, ModelCall, RunEvent, Shard)
 _BATCH = 50_000
@@ -51,5 +52,6 @@ def _purge(run: Run) -> int:
     counts.append(records.remove_all(run))
     if max(counts) < _BATCH:
         leases.release(str(run.id))
+        blocked.forget(str(run.id))
         Run.objects.filter(id=run.id).update(last_seq=0, summary=None, error=None)
     return sum(counts)
