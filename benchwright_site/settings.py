@@ -206,8 +206,14 @@ LIMIT_CHECK_SECONDS = env.number("BENCHWRIGHT_LIMIT_CHECK_SECONDS", 2, least=0.1
 
 # --- Gateway and sandbox ---
 GATEWAY_SOCKET = env.text("BENCHWRIGHT_GATEWAY_SOCKET", str(RUN_DIR / "gateway.sock"))
+EGRESS_SOCKET = env.text("BENCHWRIGHT_EGRESS_SOCKET", str(RUN_DIR / "egress.sock"))
 GATEWAY_JOURNAL_DIR = Path(env.text("BENCHWRIGHT_JOURNAL_DIR", str(DATA_DIR / "journal")))
 KEYS_DIR = DATA_DIR / "keys"
+EGRESS_CERTIFICATE = KEYS_DIR / "egress_public"  # what sandboxes trust
+EGRESS_AUTHORITY = env.text(
+    "BENCHWRIGHT_EGRESS_AUTHORITY", str(KEYS_DIR / "egress_private")
+)  # what the proxy signs with
+EGRESS_ENVIRONMENT = env.text("BENCHWRIGHT_EGRESS_ENVIRONMENT", str(BASE_DIR / ".venv-egress"))
 ARTIFACTS_DIR = Path(env.text("BENCHWRIGHT_ARTIFACTS_DIR", str(DATA_DIR / "artifacts")))  # shared by web and workers
 RUNTIME_DIR = Path(env.text("BENCHWRIGHT_RUNTIME_DIR", str(DATA_DIR / "runtime")))
 UNSAFE_LOCAL = env.flag("BENCHWRIGHT_UNSAFE_LOCAL")

@@ -148,6 +148,7 @@ class Link:
         elif operation == "drop":
             self.leases.discard(lease)
             self.doors.drop(lease)
+            self.tell({"op": "dropped", "lease": lease})  # whatever was told of the lease, was told before
         elif operation == "ping":
             self.tell({"op": "pong"})
 

@@ -24,7 +24,9 @@ def spellings(value: bytes) -> set[bytes]:
         coded = base64.b64encode(bytes(lead) + value)
         tail = -(len(value) + lead) % 3
         core = coded[(0, 2, 3)[lead] : len(coded) - (0, 2, 3)[tail]]
-        found |= {core, core.replace(b"+", b"-").replace(b"/", b"_")}
+        ending = coded[(0, 2, 3)[lead] :]  # where nothing follows, the last letters are the value's alone
+        for each in (core, ending, ending.rstrip(b"=")):
+            found |= {each, each.replace(b"+", b"-").replace(b"/", b"_")}
     return {each for each in found if len(each) >= LEAST_BYTES}
 
 
@@ -59,6 +61,13 @@ class Redactor:
         """How many bytes at the end of ``data`` may be the beginning of a value."""
         return max((_overlap(data, pattern) for pattern in self.patterns), default=0)
 
+    def divides(self, data: bytes, at: int) -> bool:
+        """Whether a value in ``data`` lies on both sides of ``at``."""
+        for pattern in self.patterns:
+            if data.find(pattern, max(0, at - len(pattern) + 1), at + len(pattern) - 1) >= 0:
+                return True
+        return False
+
 
 def _overlap(data: bytes, pattern: bytes) -> int:
     """The length of the longest end of ``data`` with which ``pattern`` begins, without being whole."""
@@ -80,10 +89,13 @@ class Stream:
         self.rest = b""
 
     def take(self, data: bytes) -> bytes:
-        whole = self.redactor.clean(self.rest + data)
-        held = self.redactor.held(whole)
-        self.rest = whole[len(whole) - held :]
-        return whole[: len(whole) - held]
+        whole = self.rest + data
+        at = len(whole) - self.redactor.held(whole)
+        if self.redactor.divides(whole, at):
+            whole = self.redactor.clean(whole)
+            at = len(whole) - self.redactor.held(whole)
+        self.rest = whole[at:]
+        return self.redactor.clean(whole[:at])
 
     def end(self) -> bytes:
         rest, self.rest = self.rest, b""

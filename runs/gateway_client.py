@@ -79,6 +79,22 @@ class GatewayClient:
         if not reply.get("ok"):
             raise LeaseRefused(reply.get("code", "internal_error"), reply.get("detail", ""))
 
+    async def egress(
+        self, run: str | uuid.UUID, lease: str, mac_key: str, listener: socket.socket, *, eager: bool
+    ) -> None:
+        """Hands over a listener whose callers want hosts on the network. ``eager``: waits until the proxy is there.
+
+        LeaseRefused, GatewayLost.
+        """
+        message = {"op": "egress", "lease": lease, "run": str(run), "mac_key": mac_key, "eager": eager}
+        reply = await self._ask(message, listener)
+        if not reply.get("ok"):
+            raise LeaseRefused(reply.get("code", "internal_error"), reply.get("detail", ""))
+
+    async def close_egress(self, lease: str) -> None:
+        """Ends a way out to the network. GatewayLost."""
+        await self._ask({"op": "close_egress", "lease": lease})
+
     async def facts(self, lease: str, cells: Sequence[tuple[int, int]]) -> list[Facts]:
         """The calls of ``(ordinal, attempt)`` pairs; closes those attempts. GatewayLost."""
         reply = await self._ask({"op": "facts", "lease": lease, "cells": cells})

@@ -7,6 +7,8 @@ import hmac
 from typing import Any, NamedTuple
 
 PREFIX = "bwk1"
+EGRESS_PREFIX = "bwe1"  # tokens for the egress proxy
+EGRESS_ROLE = "solve"  # the only role with a way out
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER = bytes(byte ^ 0x5C for byte in range(256))
@@ -22,6 +24,17 @@ def mint(mac_key: str, lease: str, ordinal: int, attempt: int) -> str:
     """``bwk1.<lease>.<ordinal>.<attempt>.<mac>``; ``mac_key`` is 64 hex digits, known to worker and gateway only."""
     text = f"{PREFIX}.{lease}.{ordinal}.{attempt}"
     return f"{text}.{_mac(_halves(mac_key), text).decode()}"
+
+
+def egress_token(mac_key: str, lease: str) -> str:
+    """``bwe1.<lease>.solve.<mac>``: what a run's solve sandbox shows to the egress proxy."""
+    text = f"{EGRESS_PREFIX}.{lease}.{EGRESS_ROLE}"
+    return f"{text}.{_mac(_halves(mac_key), text).decode()}"
+
+
+def same(token: str, shown: str) -> bool:
+    """Whether a token that was shown is the one, in a time that tells nothing of it."""
+    return hmac.compare_digest(token.encode(), shown.encode("utf-8", "surrogatepass"))
 
 
 class Reader:

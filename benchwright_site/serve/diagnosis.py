@@ -4,16 +4,18 @@ import asyncio
 import os
 import platform
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from celery import current_app
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
-from benchwright_site.serve import probes
+from benchwright_site.serve import egress, probes
 from benchwright_site.serve.postgres import DatabaseTrouble
 from benchwright_site.serve.supervisor import embedded_cluster
 from runs.compute.base import ComputeFault
@@ -134,7 +136,26 @@ def local_model() -> Finding:
     return Finding("local model", not reason, reason or "installed", "", needed=False)
 
 
-CHECKS: tuple[Callable[[], Finding], ...] = (database, clock, broker, keys, gateway, disk, sandbox, local_model)
+def egress_proxy() -> Finding:
+    """It starts on demand, so that it does not run is no fault; that it could not would be one for some runs."""
+    if not Path(settings.EGRESS_CERTIFICATE).is_file():
+        return Finding("egress", False, f"no authority in {settings.KEYS_DIR}", "Run `manage.py prepare`.")
+    if not egress.interpreter().exists():
+        cure = "`manage.py egress --prepare` makes it now (it needs the package index once)."
+        return Finding("egress", True, "its environment is made when a run first needs it", cure, needed=False)
+    asked = [str(egress.interpreter()), "-c", "import egress.proxy"]
+    done = subprocess.run(  # noqa: S603 - our own program
+        asked, cwd=settings.BASE_DIR, env=egress.environment(os.environ), capture_output=True, text=True
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it does not start"])[-1]
+        return Finding("egress", False, last, f"Remove {egress.environment_folder()}; it is made anew.")
+    return Finding("egress", True, "ready; it starts when a run needs it")
+
+
+CHECKS: tuple[Callable[[], Finding], ...] = (
+    database, clock, broker, keys, gateway, egress_proxy, disk, sandbox, local_model,
+)  # fmt: skip
 
 
 def findings() -> Iterator[Finding]:

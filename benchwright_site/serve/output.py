@@ -11,6 +11,7 @@ COLOURS = {
     "worker": 36,
     "sweeper": 33,
     "gateway": 35,
+    "egress": 96,
     "model": 95,
     "prepare": 90,
 }

@@ -49,6 +49,12 @@ def gateway() -> Part:
     return Part("gateway", leashed([sys.executable, MANAGE, "gateway"]), 1, probes.control(settings.GATEWAY_SOCKET))
 
 
+def egress(listener: int) -> Part:
+    """The socket is the supervisor's: it starts the part when somebody calls there, and callers wait meanwhile."""
+    command = leashed([sys.executable, MANAGE, "egress", "--fd", str(listener)])
+    return Part("egress", command, 1, ready_line="egress ready", grace=3, patience=900, descriptors=(listener,))
+
+
 def sweeper() -> Part:
     return Part("sweeper", leashed([sys.executable, MANAGE, "sweep"]), 2, ready_line="sweeper ready", grace=3)
 

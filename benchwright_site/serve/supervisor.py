@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, connections
 
-from benchwright_site.serve import folders, parts
+from benchwright_site.serve import egress, folders, parts
 from benchwright_site.serve.keeper import Keeper, NeverReady
 from benchwright_site.serve.output import Output
 from benchwright_site.serve.postgres import Cluster, DatabaseTrouble
@@ -30,6 +30,7 @@ class Options:
     workers: int = 1
     threads: int = 8
     local_model: bool = False
+    egress: bool = False  # start it at once instead of when a run needs it
 
 
 class CantServe(RuntimeError):
@@ -70,6 +71,7 @@ class Supervisor:
         self.keepers: list[Keeper] = []
         self.stop_asked = asyncio.Event()
         self.environment = dict(os.environ)
+        self.egress_calls: socket.socket | None = None
 
     async def serve(self) -> None:
         """Run until SIGINT or SIGTERM. Raises CantServe, DatabaseTrouble, FolderTrouble."""
@@ -143,6 +145,7 @@ class Supervisor:
             await self._bring_up([parts.postgres(cluster)])
         await self._prepare()
         await self._test_sandbox()
+        await self._await_egress_calls()
         everything = self._parts(listener)
         for stage in sorted({part.stage for part in everything}):
             now = [part for part in everything if part.stage == stage]
@@ -191,11 +194,33 @@ class Supervisor:
         elif not test.sandboxed:
             self.output.say("BENCHWRIGHT_UNSAFE_LOCAL: scorers run without walls, and every run is marked so")
 
+    async def _await_egress_calls(self) -> None:
+        """The egress proxy starts when the gateway first calls it: most installations never need it."""
+        self.egress_calls = egress.listen(settings.EGRESS_SOCKET)
+        if self.options.egress:
+            self.output.say("starting egress")
+            await self._bring_up([parts.egress(self.egress_calls.fileno())])
+        else:
+            asyncio.get_running_loop().add_reader(self.egress_calls.fileno(), self._start_egress)
+
+    def _start_egress(self) -> None:
+        assert self.egress_calls is not None
+        asyncio.get_running_loop().remove_reader(self.egress_calls.fileno())
+        if self.stop_asked.is_set():
+            return
+        self.output.say("a run needs the egress proxy: starting it")
+        keeper = Keeper(parts.egress(self.egress_calls.fileno()), self.output, self.environment)
+        self.keepers.append(keeper)
+        keeper.start()
+
     async def _stop(self) -> None:
         if self.keepers:
             self.output.say("stopping")
         for stages in ((3, 2), (1,), (0,)):
             await asyncio.gather(*(keeper.stop() for keeper in self.keepers if keeper.part.stage in stages))
+        if self.egress_calls is not None:
+            asyncio.get_running_loop().remove_reader(self.egress_calls.fileno())
+            egress.close(self.egress_calls)
         if self.keepers:
             self.output.say("stopped")
 

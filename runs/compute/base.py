@@ -7,6 +7,7 @@ from a process that also runs the user's code, so a reader must treat every fiel
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 Message = dict[str, Any]
@@ -31,6 +32,19 @@ class RoleDead(Exception):
 
 
 @dataclass(frozen=True)
+class WayOut:
+    """What a solve sandbox is given to reach hosts on the network through the egress proxy.
+
+    ``token``: its credentials there; ``trust``: a folder with ``certificates.pem``, what its clients trust;
+    ``port``: where its own loopback listens for the proxy.
+    """
+
+    token: str
+    trust: Path
+    port: int = 8081
+
+
+@dataclass(frozen=True)
 class RolesSpec:
     """One shard's roles.
 
@@ -38,7 +52,8 @@ class RolesSpec:
     score in the score role's own process. ``isolation``: "batch" = a fresh child per batch under the audit
     hook; "task" = a fresh child and an empty /tmp per task. ``concurrency``: most solves at once.
     ``memory_mb``/``pids``/``tmp_mb``: caps of EACH role. ``score_seconds``: most time of one score() call.
-    ``proxy_port``: where the solve sandbox's own loopback listens for the model gateway.
+    ``proxy_port``: where the solve sandbox's own loopback listens for the model gateway. ``way_out``: None where the
+    run reaches nothing else.
     """
 
     run_id: str
@@ -52,6 +67,7 @@ class RolesSpec:
     tmp_mb: int = 256
     score_seconds: float = 60.0
     proxy_port: int = 8080
+    way_out: WayOut | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +133,10 @@ class Roles(Protocol):
     @property
     def listener(self) -> socket.socket:
         """The TCP listener inside the solve sandbox's own network; a new one after each restart of solve."""
+
+    @property
+    def egress_listener(self) -> socket.socket | None:
+        """The same for the egress proxy; None where the spec has no way out."""
 
     async def restart(self, name: str) -> None:
         """Replace the named role (killing it if it lives). Raises ComputeFault or ScorerFault. Callbacks move over."""

@@ -7,11 +7,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+from functools import partial
 
 from django.conf import settings
 
 from runs.compute import runtime, selftest, watching
-from runs.compute.base import ROLE_NAMES, ComputeFault, Message, RolesSpec, SelfTest
+from runs.compute.base import ROLE_NAMES, ComputeFault, Message, RolesSpec, SelfTest, WayOut
 from runs.compute.role import RoleProcess
 from runs.compute.walls import bubblewrap, cgroups, seccomp
 
@@ -91,11 +92,15 @@ class LocalRoles:
             raise ComputeFault("The solve sandbox has no listener.")
         return listener
 
+    @property
+    def egress_listener(self) -> socket.socket | None:
+        return self.solve.egress_listener
+
     async def start(self) -> None:
         """Start all three at once; all or none."""
         try:
             for name in ROLE_NAMES:
-                self.roles[name] = RoleProcess(name, self._launch, self._fence())
+                self.roles[name] = self._role(name)
             results = await asyncio.gather(*map(self._load, ROLE_NAMES), return_exceptions=True)
             faults = [result for result in results if isinstance(result, BaseException)]
             if faults:
@@ -110,7 +115,7 @@ class LocalRoles:
         on_messages, on_death = old.on_messages, old.on_death
         old.on_messages = old.on_death = None
         await old.closed()
-        fresh = self.roles[name] = RoleProcess(name, self._launch, self._fence())
+        fresh = self.roles[name] = self._role(name)
         await self._load(name)
         fresh.on_messages, fresh.on_death = on_messages, on_death
 
@@ -126,13 +131,18 @@ class LocalRoles:
             if isinstance(end, BaseException):
                 raise end
 
+    def _role(self, name: str) -> RoleProcess:
+        ways = 2 if self.spec.way_out else 1
+        return RoleProcess(name, partial(self._launch, name), self._fence(), ways=ways)
+
     def _fence(self) -> cgroups.Fence | None:
         return cgroups.Fence(self.spec.memory_mb << 20, _tasks(self.spec))
 
-    def _launch(self, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
+    def _launch(self, name: str, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
         filter_fd = seccomp.open_program()
         try:
-            argv = bubblewrap.command(self.runtime, self.spec, seccomp_fd=filter_fd, channel_fd=channel)
+            trust = self.spec.way_out.trust if self.spec.way_out and name == "solve" else None
+            argv = bubblewrap.command(self.runtime, self.spec, seccomp_fd=filter_fd, channel_fd=channel, trust=trust)
             return subprocess.Popen(  # noqa: S603 - an argv of ours
                 argv,
                 stdin=subprocess.DEVNULL,
@@ -147,7 +157,13 @@ class LocalRoles:
             os.close(filter_fd)
 
     async def _load(self, name: str) -> None:
-        await self.roles[name].load(self.spec, self._start_message())
+        start = self._start_message()
+        if name == "solve" and self.spec.way_out is not None:
+            start["way_out"] = self._way_out(self.spec.way_out)
+        await self.roles[name].load(self.spec, start)
+
+    def _way_out(self, way: WayOut) -> Message:
+        return {"port": way.port, "token": way.token, "trust": "/bw/trust/certificates.pem"}
 
     def _start_message(self) -> Message:
         spec = self.spec
@@ -182,7 +198,10 @@ class UnsafeRoles(LocalRoles):
     def _fence(self) -> cgroups.Fence | None:
         return None
 
-    def _launch(self, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
+    def _way_out(self, way: WayOut) -> Message:
+        return super()._way_out(way) | {"port": 0, "trust": str(way.trust / "certificates.pem")}
+
+    def _launch(self, name: str, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
         environment = bubblewrap.ENVIRONMENT | {"HOME": self.folder, "TMPDIR": self.folder}
         environment["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.defpath])
         return subprocess.Popen(  # noqa: S603 - an argv of ours

@@ -25,18 +25,26 @@ class RoleProcess:
     """A Role over a socket pair. Made and used inside one running event loop."""
 
     def __init__(
-        self, name: str, start: Callable[[int, int, int], "subprocess.Popen[bytes]"], fence: Fence | None
+        self,
+        name: str,
+        start: Callable[[int, int, int], "subprocess.Popen[bytes]"],
+        fence: Fence | None,
+        *,
+        ways: int = 1,
     ) -> None:
         """``start(channel_fd, stdout_fd, stderr_fd)`` starts the process; the descriptors are the child's.
 
-        ``fence``: its control groups; None for a plain process without walls.
+        ``fence``: its control groups; None for a plain process without walls. ``ways``: how many
+        listeners solve passes out.
         """
         self.name = name
         self.fence = fence
         self.sandboxed = fence is not None
         self.loop = asyncio.get_running_loop()
         self.nonce = secrets.token_hex(16)
+        self.ways = ways
         self.listener: socket.socket | None = None
+        self.egress_listener: socket.socket | None = None
         self.dead: Death | None = None
         self.ready: asyncio.Future[Message] = self.loop.create_future()
         self.gone: asyncio.Future[None] = self.loop.create_future()
@@ -176,8 +184,9 @@ class RoleProcess:
         await self.gone
         async with asyncio.timeout(5):
             await asyncio.gather(self.stdout.ended, self.stderr.ended)
-        if self.listener:
-            self.listener.close()
+        for listener in (self.listener, self.egress_listener):
+            if listener:
+                listener.close()
         if self.fence:
             self.fence.remove()
 
@@ -223,7 +232,8 @@ class RoleProcess:
             return self.socket.recv(READ)  # descriptors that come along here are dropped by the kernel
         data, fds, _, _ = socket.recv_fds(self.socket, READ, 4)
         if fds:
-            self.listener = _listener(fds)
+            self.listener, *others = _listeners(fds, self.ways)
+            self.egress_listener = others[0] if others else None
         return data
 
     def _take_frames(self) -> None:
@@ -313,20 +323,21 @@ class RoleProcess:
         self._queued = 0
 
 
-def _listener(fds: list[int]) -> socket.socket:
-    """The one descriptor that may come: a listening TCP socket on the role's own loopback."""
-    kept = socket.socket(fileno=fds[0])
-    for extra in fds[1:]:
-        os.close(extra)
-    good = (
-        kept.family == socket.AF_INET
-        and kept.type == socket.SOCK_STREAM
-        and kept.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+def _listeners(fds: list[int], ways: int) -> list[socket.socket]:
+    """The descriptors that may come: listening TCP sockets on the role's own loopback, as many as were asked for."""
+    kept = [socket.socket(fileno=fd) for fd in fds]
+    good = len(kept) == ways and all(
+        each.family == socket.AF_INET
+        and each.type == socket.SOCK_STREAM
+        and each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        for each in kept
     )
-    if len(fds) != 1 or not good:
-        kept.close()
+    for each in kept:
+        each.setblocking(False)
+        if not good:
+            each.close()
+    if not good:
         raise wire.BadFrame("not a listening socket")
-    kept.setblocking(False)
     return kept
 
 

@@ -24,7 +24,7 @@ from runs.compute.base import ComputeFault
 
 log = logging.getLogger(__name__)
 
-FORMAT = "3"  # raise it when the layout of the tree changes
+FORMAT = "4"  # raise it when the layout of the tree changes
 RUNNER_SOURCE = Path(__file__).resolve().parent.parent / "sandbox_runtime"
 SKIPPED = {
     "test", "tests", "site-packages", "dist-packages", "idlelib", "lib2to3", "ensurepip", "tkinter", "turtledemo",
@@ -32,7 +32,10 @@ SKIPPED = {
 }  # fmt: skip
 PYTHON = f"/usr/local/bin/python{sys.version_info.major}.{sys.version_info.minor}"
 TOOLS = ("/bin/sh", "/usr/bin/env")
-PLACES = ("tmp", "proc", "dev", "rows", "bw/lib", "bw/site", "etc", "usr/bin", "usr/local/bin", "bin", "sys", "var/tmp")
+PLACES = (
+    "tmp", "proc", "dev", "rows", "bw/lib", "bw/site", "bw/trust", "etc", "usr/bin", "usr/local/bin", "bin", "sys",
+    "var/tmp",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,23 @@ def ensure() -> Runtime:
     bwrap = _bubblewrap(home)
     _open_the_way(home)
     return Runtime(root, lib, bwrap, hashlib.sha256((tree_sha + runner_sha).encode()).hexdigest())
+
+
+def trust(certificate: Path) -> Path:
+    """A folder with ``certificates.pem`` that every sandbox's user can read: what clients in solve trust.
+
+    It holds the installation's own authority alone: whatever a sandbox can reach shows a certificate of that one.
+    OSError where there is none.
+    """
+    content = certificate.read_bytes()
+    home = Path(settings.RUNTIME_DIR)
+    home.mkdir(parents=True, exist_ok=True)
+    folder = home / f"trust-{hashlib.sha256(content).hexdigest()[:16]}"
+    if not folder.is_dir():
+        _atomically(folder, lambda draft: (draft / "certificates.pem").write_bytes(content))
+        _readable(folder)
+    _open_the_way(home)
+    return folder
 
 
 def _lock_file() -> Path:

@@ -72,6 +72,7 @@ class Control:
         self.fds: list[int] = []
         self.tasks: set[asyncio.Task[None]] = set()
         self.leases: set[str] = set()
+        self.doors: set[str] = set()  # ways out to the network
         self.closed = False
         self.loop.add_reader(client.fileno(), self._read)
 
@@ -101,7 +102,7 @@ class Control:
             self.close()
             return
         # A descriptor belongs to the lease that it came with, so it is taken off in the order of the lines.
-        fd = self.fds.pop(0) if operation == "lease" and self.fds else None
+        fd = self.fds.pop(0) if operation in ("lease", "egress") and self.fds else None
         task = self.loop.create_task(self._answer(operation, message, fd))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -117,31 +118,50 @@ class Control:
         self.push({"id": message.get("id"), **reply})
 
     async def _do(self, operation: str, message: dict[str, Any], fd: int | None) -> dict[str, Any]:
-        if operation == "lease":
-            listener = _listener(fd)
-            try:
-                await self.gate.lease(message["lease"], message["run"], message["mac_key"], listener, self)
-            except BaseException:
-                listener.close()
-                raise
-            if self.closed:
-                self.gate.end_lease(message["lease"], "lease_closed")
-            self.leases.add(message["lease"])
-            return {"ok": True}
+        if operation in ("lease", "egress"):
+            return await self._open(operation, message, fd)
+        if operation in ("close", "close_egress"):
+            return await self._close(operation, message)
         if operation == "facts":
             return {"ok": True, "facts": await self.gate.facts(message["lease"], message["cells"])}
         if operation == "waited":
             return {"ok": True, **self.gate.waited(message["lease"], message["cells"])}
         if operation == "held":
             return {"ok": True, "words": self.gate.held(message["lease"])}
-        if operation == "close":
-            if message["lease"] in self.leases:
-                self.leases.discard(message["lease"])
-                await self.gate.close_lease(message["lease"], keep_calls=message.get("keep_calls") is True)
-            return {"ok": True}
         if operation == "ping":
             return {"ok": True}
         return {"ok": False, "code": "unknown_op", "detail": f"there is no {operation!r}"}
+
+    async def _open(self, operation: str, message: dict[str, Any], fd: int | None) -> dict[str, Any]:
+        """A lease for calls of models, or a door to hosts on the network: both are a listener of a sandbox."""
+        listener, name = _listener(fd), str(message["lease"])
+        place = name, message["run"], message["mac_key"], listener
+        try:
+            if operation == "lease":
+                await self.gate.lease(*place, self)
+            else:
+                await self.gate.doors.lease(*place, eager=message.get("eager") is True)
+        except BaseException:
+            listener.close()
+            raise
+        if operation == "lease":
+            self.leases.add(name)
+        else:
+            self.doors.add(name)
+        if self.closed:
+            self.gate.end_lease(name, "lease_closed")
+            self.gate.doors.close(name)
+        return {"ok": True}
+
+    async def _close(self, operation: str, message: dict[str, Any]) -> dict[str, Any]:
+        name = message["lease"]
+        if operation == "close" and name in self.leases:
+            self.leases.discard(name)
+            await self.gate.close_lease(name, keep_calls=message.get("keep_calls") is True)
+        elif operation == "close_egress" and name in self.doors:
+            self.doors.discard(name)
+            await self.gate.doors.close_told(name)
+        return {"ok": True}
 
     def push(self, message: dict[str, Any]) -> None:
         """Sends a line; a worker that does not read is cut off."""
@@ -180,6 +200,8 @@ class Control:
         for lease in self.leases:
             # Calls under way are paid for: they run on, so that the next worker finds their answers.
             self.gate.end_lease(lease, "lease_closed")
+        for door in self.doors:
+            self.gate.doors.close(door)
         self.server.open.discard(self)
 
 

@@ -20,6 +20,7 @@ from runs.gateway.apis.table import refuse_path
 from runs.gateway.books import Books, LeaseRefused
 from runs.gateway.calls.direct import Direct
 from runs.gateway.control import Control, ControlServer
+from runs.gateway.egress.doors import Doors
 from runs.gateway.http.inbound import Inbound, Request
 from runs.gateway.journal import Call, Journal
 from runs.gateway.leases import Attempt, Lease, RunBook, facts
@@ -51,6 +52,7 @@ class Gateway:
         self.journal = journal
         self.store = store
         self.books = Books(store)
+        self.doors = Doors()
         self.leases: dict[str, Lease] = {}
         self.tasks: set[asyncio.Task[None]] = set()  # of calls that have one
         self.direct: set[Direct] = set()  # calls under way without
@@ -291,6 +293,7 @@ class Gateway:
             task.cancel()
         if self.tasks:
             await asyncio.wait(self.tasks, timeout=1)
+        await self.doors.stop()
         self.journal.flush()
         with contextlib.suppress(psycopg.Error):
             await self.store.flush()
@@ -343,10 +346,14 @@ async def run(ready: Callable[[str], None]) -> None:
     recovered = await recover(journal, store)
     gate = Gateway(journal, store)
     server = ControlServer(gate, settings.GATEWAY_SOCKET)
-    clocks = [
-        loop.create_task(work)
-        for work in (store.write_forever(), store.note_forever(), gate.tick_forever(), gate.watch_forever())
-    ]
+    works = (
+        store.write_forever(),
+        store.note_forever(),
+        gate.tick_forever(),
+        gate.watch_forever(),
+        gate.doors.look_forever(),
+    )
+    clocks = [loop.create_task(work) for work in works]
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

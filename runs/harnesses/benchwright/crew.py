@@ -92,6 +92,6 @@ class Crew:
             self._spawn(self._restart(name))
             return
         if name == "solve":
-            await self._line.open(self._roles.listener)
+            await self._line.open(self._roles.listener, self._roles.egress_listener)
         self._attach(name)
         self._wake()

@@ -9,18 +9,19 @@ from django.conf import settings
 from kernel.faults import fault
 from runs.artifacts.keeping import Keeping
 from runs.compute import runtime
-from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFault
+from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFault, WayOut
 from runs.compute.table import COMPUTE
 from runs.context import Context, PhaseError
 from runs.harnesses.benchwright.engine import Engine
 from runs.harnesses.benchwright.feeding.intake import Intake
 from runs.harnesses.benchwright.feeding.loading import Extracted
-from runs.harnesses.benchwright.line import Line
+from runs.harnesses.benchwright.line import Door, Line
 from runs.harnesses.benchwright.rows import scorer_broken
 from runs.harnesses.benchwright.telling.pulse import Halted
 
 log = logging.getLogger(__name__)
 IDLE = "from bench_task import BenchTask\n\n\nclass Task(BenchTask):\n    pass\n"
+HOLDS = "SELECT EXISTS (SELECT 1 FROM secrets_vault_secretlease WHERE reference = %s)"
 SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too
 GRADER_SECONDS = 2.0  # the same of a grader that we compiled: it takes that long only where a pattern runs wild
 
@@ -30,19 +31,20 @@ class Benchwright:
         impl = context.run.impl
         if impl is None:
             raise PhaseError("impl_unavailable", "The run has no scorer.")
-        roles = await self._open(context)
+        door = await _door(context)
+        roles = await self._open(context, _spec(context, await _way_out(door)))
         try:
             if not roles.sandboxed:
                 await context.control.execute("UPDATE runs_run SET unsandboxed = true WHERE id = %s", [context.run.id])
             made = await asyncio.to_thread(runtime.ensure)
             kept = Extracted(settings.DATA_DIR / "cache" / "extract", impl.code_sha256, made.sha256)
-            await self._work(context, roles, kept)
+            await self._work(context, roles, kept, door)
         except Halted as halt:
             log.info("run %s stops: %s", context.run.id, halt)
         finally:
             await roles.close()
 
-    async def _open(self, context: Context) -> Roles:
+    async def _open(self, context: Context, spec: RolesSpec) -> Roles:
         """Refuses scorers where the sandbox's own test found a way out of it."""
         compute: Compute = COMPUTE[context.run.backend]()
         test = await compute.self_test()
@@ -55,40 +57,50 @@ class Benchwright:
             )
         fault("P3")
         try:
-            roles = await compute.open(_spec(context))
+            roles = await compute.open(spec)
             fault("P4")
             return roles
         except ComputeFault as error:
-            if await self._starts_without(compute, context):
+            if await self._starts_without(compute, spec):
                 lost = {"class": "sandbox", "message": f"it ended or hung while it was loaded ({error})"}
                 raise scorer_broken(ScorerFault("solve", lost)) from error
             raise PhaseError("sandbox_unavailable", str(error), "Run `manage.py doctor` on the worker.") from error
         except ScorerFault as error:
             raise scorer_broken(error) from error
 
-    async def _starts_without(self, compute: Compute, context: Context) -> bool:
+    async def _starts_without(self, compute: Compute, spec: RolesSpec) -> bool:
         """Whether the sandbox starts with a scorer that does nothing: then it is the scorer that does not."""
         try:
-            roles = await compute.open(replace(_spec(context), code=IDLE))
+            roles = await compute.open(replace(spec, code=IDLE))
         except (ComputeFault, ScorerFault):
             return False
         await roles.close()
         return True
 
-    async def _work(self, context: Context, roles: Roles, kept: Extracted) -> None:
-        line = Line(str(context.run.id))
+    async def _work(self, context: Context, roles: Roles, kept: Extracted, door: Door | None) -> None:
+        line = Line(str(context.run.id), door)
         try:
             keeping = Keeping(context)
             intake = Intake(context, roles, kept, keeping)
             engine = Engine(context, roles, intake, line, keeping)
             line.on_retry, line.on_revoked = engine.retried, engine.revoked
-            await line.open(roles.listener)
+            await line.open(roles.listener, roles.egress_listener)
             await engine.run()
         finally:
             await line.close()
 
 
-def _spec(context: Context) -> RolesSpec:
+async def _door(context: Context) -> Door | None:
+    """The run's way to hosts on the network: None where its scorer names none and it holds no secret for any."""
+    run = context.run
+    if run.impl is not None and run.impl.network:
+        return Door(eager=True)
+    found = await context.control.execute(HOLDS, [str(run.id)])
+    row = await found.fetchone()
+    return Door(eager=False) if row and row[0] else None
+
+
+def _spec(context: Context, way_out: WayOut | None) -> RolesSpec:
     run, impl = context.run, context.run.impl
     assert impl is not None
     seconds = SCORE_SECONDS if impl.grader is None else GRADER_SECONDS
@@ -99,5 +111,23 @@ def _spec(context: Context) -> RolesSpec:
         isolation=impl.isolation,
         model=run.sut["model"],
         concurrency=run.concurrency,
+        way_out=way_out,
         score_seconds=min(seconds, context.ceilings.attempt.duration or seconds),
     )
+
+
+async def _way_out(door: Door | None) -> WayOut | None:
+    """What the sandbox is told of it. PhaseError where this installation has no authority yet."""
+    if door is None:
+        return None
+    try:
+        return WayOut(door.token, await asyncio.to_thread(runtime.trust, settings.EGRESS_CERTIFICATE))
+    except OSError as error:
+        if not door.eager:
+            log.warning("no way out for a run that may not need one: %s can't be read", settings.EGRESS_CERTIFICATE)
+            return None
+        raise PhaseError(
+            "egress_unavailable",
+            f"{settings.EGRESS_CERTIFICATE} can't be read ({error.strerror}), so sandboxes would trust nobody.",
+            "Run `manage.py prepare`, which makes it.",
+        ) from error

@@ -5,21 +5,39 @@ import logging
 import secrets
 import socket
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from runs.context import PhaseError
 from runs.gateway_client import GatewayClient, GatewayLost, LeaseRefused
-from runs.gateway_keys import mint
+from runs.gateway_keys import egress_token, mint
 
 log = logging.getLogger(__name__)
 Attempt = tuple[int, int]  # (ordinal, attempt)
 
 
+@dataclass(frozen=True)
+class Door:
+    """A way to hosts on the network. ``eager``: it will be used, so the proxy is waited for before any solve."""
+
+    eager: bool
+    lease: str = field(default_factory=lambda: secrets.token_hex(16))
+    mac_key: str = field(default_factory=lambda: secrets.token_hex(32))
+
+    @property
+    def token(self) -> str:
+        """What the sandbox shows to the proxy; the same after each restart of either side."""
+        return egress_token(self.mac_key, self.lease)
+
+
 class Line:
     """Facts, waiting times and keys for one engine."""
 
-    def __init__(self, run: str) -> None:
+    def __init__(self, run: str, door: Door | None = None) -> None:
+        """``door``: the run's way to hosts on the network, if it has one."""
         self._run = run
+        self._door = door
+        self._egress_listener: socket.socket | None = None
         self.on_retry: Callable[[dict[str, Any]], None] = lambda notice: None
         self.on_revoked: Callable[[dict[str, Any]], None] = lambda notice: None
         self._client: GatewayClient | None = None
@@ -27,15 +45,17 @@ class Line:
         self._lease, self._mac_key = "", ""
         self._turn = asyncio.Lock()
 
-    async def open(self, listener: socket.socket) -> None:
-        """Hand a (new) solve sandbox's listener to the gateway. Waits for a gateway that is away.
+    async def open(self, listener: socket.socket, egress_listener: socket.socket | None = None) -> None:
+        """Hand a (new) solve sandbox's listeners to the gateway. Waits for a gateway that is away.
 
         Raises PhaseError where the gateway refuses the run (no key, a deleted secret, …).
         """
         async with self._turn:
             if self._client is not None and self._lease:
                 await self._quietly(self._client.close_lease(self._lease, keep_calls=True))
-            self._listener = listener
+                if self._door is not None:
+                    await self._quietly(self._client.close_egress(self._door.lease))
+            self._listener, self._egress_listener = listener, egress_listener
             self._lease, self._mac_key = "", ""
             await self._dial()
 
@@ -43,6 +63,8 @@ class Line:
         """End the lease; the gateway stores its journal before it answers."""
         async with self._turn:
             if self._client is not None:
+                if self._door is not None:
+                    await self._quietly(self._client.close_egress(self._door.lease))
                 if self._lease:
                     await self._quietly(self._client.close_lease(self._lease))
                 await self._client.close()
@@ -105,6 +127,7 @@ class Line:
                 lease, mac_key = secrets.token_hex(16), secrets.token_hex(32)
                 if self._listener is not None:
                     await self._client.lease(self._run, lease, mac_key, self._listener)
+                    await self._open_door()
                 self._lease, self._mac_key = lease, mac_key
                 return
             except LeaseRefused as refusal:
@@ -116,6 +139,11 @@ class Line:
                 self._client = None
                 await asyncio.sleep(pause)
                 pause = min(1.0, pause * 2)
+
+    async def _open_door(self) -> None:
+        door, listener = self._door, self._egress_listener
+        if door is not None and listener is not None and self._client is not None:
+            await self._client.egress(self._run, door.lease, door.mac_key, listener, eager=door.eager)
 
     async def _new_client(self) -> GatewayClient:
         client = GatewayClient(on_retry=self.on_retry, on_revoked=self.on_revoked, on_lost=self._lost)
@@ -134,6 +162,7 @@ class Line:
 
 
 _HINTS = {
+    "egress_unavailable": "Run `manage.py doctor` on the worker's machine: it says what the egress proxy lacks.",
     "missing_secret": "Add a secret whose rule matches the provider's host, then replay the run.",
     "secret_revoked": "Add the key again as a new secret, then replay the run with only_errored.",
     "secret_unavailable": "Rotate the secret: its stored value can't be opened any more.",

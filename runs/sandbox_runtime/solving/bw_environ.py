@@ -9,6 +9,10 @@ import bw_log
 from bw_imports import after_import
 
 KEY = "BW_MODEL_PROXY_KEY"
+TRUSTING = (
+    "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "PIP_CERT", "GIT_SSL_CAINFO",
+    "AWS_CA_BUNDLE",
+)  # fmt: skip
 
 current_key: contextvars.ContextVar = contextvars.ContextVar("bw_key", default=None)
 current_log: contextvars.ContextVar = contextvars.ContextVar("bw_log", default=None)
@@ -23,6 +27,17 @@ class TaskEnviron(os._Environ):
             if key is not None:
                 return key
         return super().__getitem__(name)
+
+
+def lead_out(port: int, token: str, trust: str) -> None:
+    """Show the way to hosts on the network as clients of all kinds look for it: a proxy, and whom to trust."""
+    proxy = f"http://run:{token}@127.0.0.1:{port}"
+    here = "127.0.0.1,localhost,::1"  # the gateway
+    for name, value in (("HTTP_PROXY", proxy), ("HTTPS_PROXY", proxy), ("NO_PROXY", here)):
+        os.environ[name] = os.environ[name.lower()] = value
+    for name in TRUSTING:
+        os.environ[name] = trust
+    os.environ["NODE_USE_ENV_PROXY"] = "1"
 
 
 def install(url: str) -> None:

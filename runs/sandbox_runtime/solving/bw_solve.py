@@ -32,7 +32,10 @@ SLOW = 5  # a solve longer than this many ticks is waiting rather than computing
 
 
 def run(channel: bw_channel.Channel, start: dict) -> None:
-    port = pass_listener_out(channel, start["port"])
+    way = start.get("way_out")
+    port, *others = pass_listeners_out(channel, start["port"], *([way["port"]] if way else []))
+    if way:
+        bw_environ.lead_out(others[0], way["token"], way["trust"])
     url = f"http://127.0.0.1:{port}"
     bw_environ.install(url)
     bw_http.configure(port, start["model"])
@@ -59,18 +62,20 @@ def is_async(task) -> bool:
     return bool(code is not None and code.co_flags & COROUTINE)
 
 
-def pass_listener_out(channel: bw_channel.Channel, port: int) -> int:
-    """Listen for the model's clients, hand the listener to the host, keep nothing of it."""
-    listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-    listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
-    listener.listen(1024)
-    port = listener.getsockname()[1]
+def pass_listeners_out(channel: bw_channel.Channel, *ports: int) -> list:
+    """Listen for clients of the model, and of hosts on the network; hand that to the host, keep nothing of it."""
+    listeners = [_socket.socket(_socket.AF_INET, _socket.SOCK_STREAM) for _ in ports]
+    for listener, port in zip(listeners, ports, strict=True):
+        listener.setsockopt(_socket.SOL_SOCKET, _socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen(1024)
+    bound = [listener.getsockname()[1] for listener in listeners]
     frame = channel.frame([bw_channel.encode({"op": "listening"})])
-    passed = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [listener.fileno()]))
+    passed = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [each.fileno() for each in listeners]))
     channel.socket.sendmsg([frame], [passed])
-    listener.close()
-    return port
+    for listener in listeners:
+        listener.close()
+    return bound
 
 
 class Answers:

@@ -1,0 +1,108 @@
+"""Scorers in real sandboxes reach the hosts that they may, with what belongs to these, and nothing else."""
+
+import pytest
+
+from accounts.models import User
+from runs.models import Run, RunEvent
+from secrets_vault.models import BlockedHost
+from tests.egress.running import Work, gateway, launched, outputs, secret
+from tests.factories.processes import GatewayProcess, work
+from tests.twins.hosts_twin import Hosts, answer
+
+__all__ = ["gateway", "work"]
+pytestmark = pytest.mark.django_db(transaction=True)
+VALUE = "sk-or-v1-0123456789abcdef"
+
+
+def test_it_reaches_what_its_scorer_declares_and_nothing_else(
+    alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts
+) -> None:
+    hosts.forget()
+    run = work(launched(
+        alice,
+        "get('https://a.test/x')", "by_httpx('https://a.test/')", "by_urllib('https://a.test/')",
+        "get('https://b.test/')", "get('https://10.0.0.1/')", "get('http://plain.test/')",
+        "socket.create_connection(('1.1.1.1', 443), 5)",
+        network=("a.test",),
+    ))  # fmt: skip
+    assert run.status == "ok"
+    got = outputs(run)
+    assert got[:3] == [[200, "hello"]] * 3
+    assert "403 host_blocked" in got[3]
+    assert "403 host_blocked" in got[4]
+    assert got[5][0] == 403
+    assert "host_blocked" in got[5][1]
+    assert "Network is unreachable" in got[6]
+    assert {seen.host for seen in hosts.seen} == {"a.test"}
+    blocked = dict(BlockedHost.objects.filter(reference=str(run.id)).values_list("host", "reason"))
+    assert blocked == dict.fromkeys(("b.test", "10.0.0.1", "plain.test"), "host_blocked")
+    told = RunEvent.objects.filter(run=run, type="HostBlocked").values_list("data__host", flat=True)
+    assert sorted(told) == sorted(blocked)
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "value", "header", "expected"),
+    [
+        ("bearer", "", VALUE, "authorization", f"Bearer {VALUE}"),
+        ("header", "X-Api-Key", VALUE, "x-api-key", VALUE),
+        ("basic", "", "me:correct horse", "authorization", "Basic bWU6Y29ycmVjdCBob3JzZQ=="),
+    ],
+)
+def test_it_attaches_a_leased_secret_and_takes_it_out_of_answers(
+    alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts, kind: str, target: str, value: str, header: str,
+    expected: str,
+) -> None:  # fmt: skip
+    hosts.forget()
+    hosts.say("a.test", "/echo", lambda seen: answer(f"you sent {seen.header(header)}".encode()))  # type: ignore[arg-type]
+    secret(alice, "A_KEY", value, "a.test", kind, target)
+    run = work(launched(alice, "get('https://a.test/echo')", "os.environ.get('A_KEY')"))
+    assert outputs(run) == [
+        [200, "you sent " + ("Basic " if kind == "basic" else "Bearer " if kind == "bearer" else "") + "[redacted]"],
+        None,
+    ]
+    assert hosts.seen[0].header(header) == expected
+    assert BlockedHost.objects.get(reference=str(run.id)).reason == "secret_reflected"
+
+
+def test_h11_it_attaches_to_the_query(alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts) -> None:
+    hosts.forget()
+    secret(alice, "A_KEY", VALUE, "a.test", "query", "key")
+    run = work(launched(alice, "[r := requests.get('https://a.test/q?x=1', timeout=20), r.url, r.request.url][1:]"))
+    assert hosts.seen[0].path == f"/q?x=1&key={VALUE}"
+    assert outputs(run) == [["https://a.test/q?x=1"] * 2]
+
+
+def test_h01_somebody_elses_scorer_gets_no_secret_that_was_not_lent(
+    alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts
+) -> None:
+    hosts.forget()
+    secret(alice, "A_KEY", VALUE, "a.test")
+    secret(alice, "B_KEY", VALUE + "b", "b.test")
+    expressions = ("get('https://a.test/')", "get('https://b.test/')")
+    declared = work(launched(alice, *expressions, network=("a.test",), names=[]))
+    assert outputs(declared)[0] == [200, "hello"]  # goes out, with nothing attached
+    assert "host_blocked" in outputs(declared)[1]
+    lent = work(launched(alice, *expressions, network=("a.test",), names=["B_KEY"]))
+    assert outputs(lent) == [[200, "hello"]] * 2
+    assert sorted((seen.host, seen.header("authorization") or "") for seen in hosts.seen) == [
+        ("a.test", ""), ("a.test", ""), ("b.test", f"Bearer {VALUE}b"),
+    ]  # fmt: skip
+
+
+def test_a_run_that_needs_no_host_gets_no_way_out(alice: User, gateway: GatewayProcess, work: Work) -> None:
+    run = work(launched(alice, "os.environ.get('HTTPS_PROXY')", "socket.create_connection(('127.0.0.1', 8081), 5)"))
+    assert run.status == "ok"
+    assert outputs(run)[0] is None
+    assert "refused" in outputs(run)[1]
+
+
+def test_extract_and_score_have_no_way_out(alice: User, gateway: GatewayProcess, work: Work) -> None:
+    secret(alice, "A_KEY", VALUE, "a.test")
+    run: Run = launched(alice, "1", network=("a.test",))
+    run.impl.code = run.impl.code.replace(
+        "        return 1.0",
+        "        assert 'HTTPS_PROXY' not in os.environ and not os.path.exists('/bw/trust/certificates.pem')\n"
+        "        assert socket.socket().connect_ex(('127.0.0.1', 8081))\n        return 1.0",
+    )
+    run.impl.save()
+    assert work(run).passed == 1
