@@ -21,7 +21,6 @@ from runs.gateway.egress.tallies import Tallies
 from runs.gateway.store import conninfo
 from secrets_vault import uses
 from secrets_vault.leases import Held
-from secrets_vault.rules import Rule
 from secrets_vault.sealing import Opener, aad_for
 from secrets_vault.uses import Use
 
@@ -168,13 +167,13 @@ class Doors:
             return {"allow": True}
         inject = []
         if yes.lease is not None and yes.rule is not None:
-            inject.append(attachment(yes.rule, await self._opened(door, yes.lease, yes.rule)))
+            inject.append(attachment(yes.rule, await self._opened(door, yes.lease)))
             place = str(question.get("host")), str(question.get("path"))
             uses.note(Use(yes.lease.secret, yes.lease.version, door.run, "egress", *place))
         watching = [each for values in door.used.values() for each in values]
         return {"allow": True, "inject": inject, "redact": [coded(each) for each in watching]}
 
-    async def _opened(self, door: Door, lease: Held, rule: Rule) -> bytes:
+    async def _opened(self, door: Door, lease: Held) -> bytes:
         place = lease.secret, lease.version
         if place not in door.used:
             sealed = await self.loop.run_in_executor(self.thread, _sealed, *place)
@@ -185,7 +184,7 @@ class Doors:
                 value = opener.open(sealed, aad_for(lease.account, *place))
             except Exception:
                 raise No(403, "secret_unavailable", f"The secret {lease.name} can't be opened") from None
-            door.used[place] = watched(rule, value)
+            door.used[place] = watched(value)
         return door.used[place][0]
 
     async def _grants(self, door: Door) -> Grants:

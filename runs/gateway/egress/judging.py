@@ -70,9 +70,9 @@ def attachment(rule: Rule, value: bytes) -> dict[str, str]:
     return {"header": rule.inject_target or "Authorization", "value": coded(value)}
 
 
-def watched(rule: Rule, value: bytes) -> list[bytes]:
-    """What is taken out of answers: the value, and the password in it."""
-    return [value, value.partition(b":")[2]] if rule.inject_kind == "basic" else [value]
+def watched(value: bytes) -> list[bytes]:
+    """What is taken out of answers: the value, and what may be the password in it."""
+    return [value, value.partition(b":")[2]] if b":" in value else [value]
 
 
 def coded(value: bytes) -> str:
