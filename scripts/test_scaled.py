@@ -16,8 +16,8 @@ import redis
 from psycopg import sql
 
 ADMIN = os.environ.get("BENCHWRIGHT_SCALED_DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
-OWN_REDIS = "redis://127.0.0.1:6379/13"  # a database of the tests' own, emptied afterwards
-REDIS = os.environ.get("REDIS_URL", OWN_REDIS)
+OWN_REDIS = [f"redis://127.0.0.1:6379/{number}" for number in range(8, 12)]  # one for each process, emptied afterwards
+REDIS = os.environ.get("REDIS_URL", OWN_REDIS[0])
 LEAST_VERSION = 150000
 
 
@@ -57,10 +57,12 @@ def run(arguments: list[str]) -> int:
             tests = [sys.executable, "-m", "pytest", "-m", "not chaos and not fuzz", *arguments]
             return subprocess.run(tests, env=environment).returncode
         finally:
-            admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(role))
+            owned = "SELECT datname FROM pg_database WHERE pg_get_userbyid(datdba) = %s"  # one for each process
+            for (database,) in admin.execute(owned, [name]).fetchall():
+                admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(database)))
             admin.execute(sql.SQL("DROP ROLE {}").format(role))
-            if REDIS == OWN_REDIS:
-                with redis.Redis.from_url(REDIS) as client:
+            for own in OWN_REDIS if REDIS in OWN_REDIS else []:
+                with redis.Redis.from_url(own) as client:
                     client.flushdb()
 
 

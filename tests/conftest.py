@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
+from django.conf import settings
 from django.db import connection
 from django.test import Client, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
@@ -40,8 +42,8 @@ def database_cluster() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(database_cluster: str) -> None:
-    """Start the database before pytest-django makes the test database in it."""
+def django_db_modify_db_settings(database_cluster: str, django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Start the database before pytest-django makes the test database in it, a database for each process."""
 
 
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}  # the same for every test
@@ -65,6 +67,20 @@ def quick_emptying() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", _empty)
         yield
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_asked_yet() -> None:
+    """Redis, where it counts requests, knows nothing of a test that was rolled back."""
+    if settings.REDIS_URL:
+        counts = _counts(settings.REDIS_URL)
+        if found := list(counts.scan_iter("rate:*", count=1000)):
+            counts.delete(*found)
+
+
+@cache
+def _counts(url: str) -> redis.Redis:
+    return redis.Redis.from_url(url)
 
 
 # --- no way out ---

@@ -82,8 +82,13 @@ def test_a_window_ends(api, alice, settings):
     settings.RATE_TOKEN = 1
     caller = api(alice)
     assert [caller.get("me").status for _ in range(2)] == [200, 429]
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE accounts_ratewindow SET ends = clock_timestamp()")
+    if settings.REDIS_URL:
+        link = Redis.from_url(settings.REDIS_URL)
+        assert all(link.pexpire(key, 1) for key in link.scan_iter("rate:*"))
+        time.sleep(0.01)
+    else:
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE accounts_ratewindow SET ends = clock_timestamp()")
     assert [caller.get("me").status for _ in range(2)] == [200, 429]
 
 
@@ -99,10 +104,10 @@ def test_without_quotas_nothing_is_counted(api, alice, settings, django_assert_n
 
 
 @pytest.mark.django_db
-def test_counting_costs_one_statement(api, alice, django_assert_num_queries):
+def test_counting_costs_one_statement_at_most(api, alice, settings, django_assert_num_queries):
     caller = api(alice)
     caller.get("me")
-    with django_assert_num_queries(2):  # the token, the count
+    with django_assert_num_queries(1 if settings.REDIS_URL else 2):  # the token, the count
         caller.get("me")
 
 

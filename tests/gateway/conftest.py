@@ -181,9 +181,9 @@ class Bench:
         return (await self.client.facts(self.lease, [(cell, attempt)]))[0]
 
     async def rows(self, count: int) -> list[ModelCall]:
-        """The run's journal rows, once there are that many that have ended."""
+        """The run's journal rows in the order of their cells, once there are that many that have ended."""
         for _ in range(100):
-            found = [row async for row in ModelCall.objects.filter(run=self.run).order_by("id")]
+            found = [row async for row in ModelCall.objects.filter(run=self.run).order_by("ordinal", "id")]
             if len(found) >= count:
                 return found
             await asyncio.sleep(0.05)

@@ -168,12 +168,13 @@ async def test_h22_a_throttled_model_does_not_slow_a_healthy_one_on_the_same_key
 
 
 async def test_h22_a_long_retry_after_is_told_with_its_status_and_its_time(bench: Bench, provider: OpenAITwin) -> None:
-    provider.always = lambda seen: Fault(429, headers={"retry-after": "300"})
+    # The first refusal holds up whatever was not sent before it.
+    provider.always = lambda seen: Fault(429, headers={"retry-after": "300"}, delay=0.5)
     calls = [asyncio.create_task(bench.chat(f"q{n}", cell=n)) for n in range(12)]
     async with asyncio.timeout(10):
         while len(provider.requests) < 12:
             await asyncio.sleep(0.02)
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(1.0)
     calls.append(asyncio.create_task(bench.chat("one more", cell=12)))
     words = None
     async with asyncio.timeout(10):
