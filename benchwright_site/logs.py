@@ -4,6 +4,7 @@ import json
 import logging
 
 from kernel import clock
+from kernel.secret_signs import redact_line
 
 
 class JsonLines(logging.Formatter):
@@ -14,10 +15,10 @@ class JsonLines(logging.Formatter):
             "at": clock.stamp(clock.now()),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": redact_line(record.getMessage()),
         }
         if hasattr(record, "request_id"):
             line["request_id"] = record.request_id
         if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
+            line["traceback"] = redact_line(self.formatException(record.exc_info))
         return json.dumps(line)

@@ -48,6 +48,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "idempotency_key_reused": (422, "The key was used for another request"),
     "duplicate_task_id": (422, "Task ids repeat"),
     "too_many_rows": (422, "Too many rows in one request"),
+    "secret_in_payload": (422, "A secret does not belong here"),
     "missing_secret": (422, "No key for this provider"),
     "not_available": (422, "Not available on this installation"),
     "rate_limited": (429, "Too many requests"),

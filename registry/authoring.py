@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.principal import Principal
-from kernel import ids
+from kernel import ids, secret_signs
 from kernel.clock import now
 from kernel.errors import DomainError, invalid
 from registry import graders, rows, scorers, uploads, visibility
@@ -20,6 +20,7 @@ _EDITABLE = ("name", "description", "category", "tags")
 def create_benchmark(
     principal: Principal, name: str, description: str = "", category: str = "", tags: Sequence[str] = ()
 ) -> Benchmark:
+    secret_signs.refuse({"name": name, "description": description, "category": category, "tags": tags}, "body")
     return Benchmark.objects.create(
         id=ids.prefixed_uuid("bm"),
         owner=principal.account,
@@ -32,6 +33,7 @@ def create_benchmark(
 
 def update_benchmark(benchmark: Benchmark, changes: Mapping[str, Any]) -> Benchmark:
     """``benchmark`` from ``own_benchmark(…, lock=True)``."""
+    secret_signs.refuse(changes, "body")
     for field in _EDITABLE:
         if field in changes:
             setattr(benchmark, field, changes[field])
@@ -82,10 +84,13 @@ def create_subset(
 ) -> Subset:
     """A new subset: frozen at once, rolling, or (``staged``) open for further pieces until one says ``complete``.
 
-    DomainError ``validation_failed``, ``duplicate_task_id``, ``too_many_rows``, ``slug_taken``, ``subset_exists``.
+    DomainError ``validation_failed``, ``duplicate_task_id``, ``too_many_rows``, ``slug_taken``, ``subset_exists``,
+    ``secret_in_payload``.
     """
     benchmark = own_benchmark(principal, benchmark_id)
     _check_form(slug, tasks, rolling, staged)
+    secret_signs.refuse({"name": name, "description": description}, "body")
+    secret_signs.refuse(grader, "body", "grader", names=False)
     full = graders.validate_grader(grader) if grader is not None else None
     read = rows.read(tasks, texts)
     graders.check_rows(full, tasks)
@@ -176,6 +181,7 @@ def append_tasks(
 
 def update_subset(subset: Subset, changes: Mapping[str, Any]) -> Subset:
     """``subset`` from ``own_subset(…, lock=True)``. ``rolling: false`` freezes, for good."""
+    secret_signs.refuse(changes, "body")
     for field in ("name", "description", "answers"):
         if field in changes:
             setattr(subset, field, changes[field])

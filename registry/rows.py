@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from kernel import strict_json
+from kernel import secret_signs, strict_json
 from kernel.errors import DomainError
 from registry.content_ids import row_digest
 from registry.models import Task
@@ -81,7 +81,8 @@ def check_count(count: int) -> None:
 def read(tasks: Sequence[Any], texts: Sequence[str] | None = None) -> list[Row]:
     """Checked rows. ``texts``: the rows as they were written (default: written anew).
 
-    DomainError ``too_many_rows``, ``validation_failed`` or ``duplicate_task_id``, naming every row at fault.
+    DomainError ``too_many_rows``, ``validation_failed``, ``secret_in_payload`` or ``duplicate_task_id``, naming every
+    row at fault.
     """
     check_count(len(tasks))
     faults = [fault for index, task in enumerate(tasks) for fault in _faults(index, task)]
@@ -89,12 +90,27 @@ def read(tasks: Sequence[Any], texts: Sequence[str] | None = None) -> list[Row]:
         raise refusal("validation_failed", "Nothing was stored.", faults)
     if texts is None or len(texts) != len(tasks):
         texts = [strict_json.dumps(task).decode() for task in tasks]
+    _refuse_secrets(tasks, texts)
     rows = [
         Row(task["task_id"], fold(task["task_id"]), kind_of(task), row_digest(task), text)
         for task, text in zip(tasks, texts, strict=True)
     ]
     _refuse_repeats(rows)
     return rows
+
+
+def _refuse_secrets(tasks: Sequence[Any], texts: Sequence[str]) -> None:
+    """By the providers' prefixes alone: arguments called ``api_key`` are what many benchmarks are about."""
+    kinds = ((index, secret_signs.found(text)) for index, text in enumerate(texts))
+    found = [(index, what) for index, what in kinds if what is not None]
+    if found:
+        index, what = found[0]
+        error = secret_signs.refusal(what, ["body", "tasks", index])
+        error.errors = [
+            _fault([at], f"Row {at} (task_id {tasks[at]['task_id']!r}) looks like it holds {kind}.")
+            for at, kind in found
+        ]
+        raise error
 
 
 def _faults(index: int, task: Any) -> Iterable[dict[str, Any]]:

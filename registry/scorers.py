@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.principal import Principal
+from kernel import secret_signs
 from kernel.clock import now
 from kernel.errors import DomainError, invalid
 from registry import graders, queries, scorer_code
@@ -35,7 +36,8 @@ def create(
 ) -> ImplRegistration:
     """Register a scorer: raw ``code``, or a ``grader`` that we compile.
 
-    DomainError ``not_found``, ``subset_incomplete``, ``validation_failed`` (with the line), ``not_available``.
+    DomainError ``not_found``, ``subset_incomplete``, ``validation_failed`` (with the line), ``not_available``,
+    ``secret_in_payload``.
     """
     subset = queries.runnable_subset(principal, subset_id)
     _check_place(principal, subset, benchmark)
@@ -47,6 +49,8 @@ def create(
             "Give either code or grader.",
             errors=[{"loc": ["body", "code"], "msg": "Either code or grader."}],
         )
+    secret_signs.refuse({"code": code, "label": label, "description": description, "judge": judge}, "body")
+    secret_signs.refuse(grader, "body", "grader", names=False)
     if grader is not None:
         full: dict[str, Any] | None = graders.validate_grader(grader)
         text = graders.compile_grader(grader)
@@ -67,6 +71,7 @@ def copy(
     """
     subset = queries.runnable_subset(principal, subset_id)
     _check_place(principal, subset, benchmark)
+    secret_signs.refuse({"label": label, "description": description}, "body")
     made = _shared(subset, impl.code, impl.pass_threshold, impl.network, impl.judge, impl.isolation, impl.grader)
     return _register(principal, made, label, description, copied=not queries.is_own_impl(principal.account, impl))
 
@@ -91,6 +96,7 @@ def own_registration(principal: Principal, impl: str, *, lock: bool = False) -> 
 
 def update(registration: ImplRegistration, changes: Mapping[str, Any]) -> ImplRegistration:
     """``registration`` from ``own_registration(…, lock=True)``. What decides a score can't be edited."""
+    secret_signs.refuse(changes, "body")
     for field in ("label", "description"):
         if field in changes:
             setattr(registration, field, changes[field])

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.principal import Principal
+from kernel import secret_signs
 from runs import halting, publishing, queries
 from runs.models import Run
 
@@ -22,5 +23,6 @@ def edit(run: Run, changes: dict[str, Any]) -> None:
 def halt(principal: Principal, run_id: str, note: str = "") -> Run:
     """Stop a run; asking twice, or after its end, changes nothing. Raises not_found, gone."""
     run = queries.run(principal, run_id, write=True)
+    secret_signs.refuse(note, "body", "reason")
     halting.request_halt(run.id, "user", note)
     return queries.run(principal, run_id, write=True)

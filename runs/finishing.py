@@ -7,6 +7,7 @@ from django.db import connection, transaction
 
 from kernel import ids, money, strict_json
 from kernel.faults import fault
+from kernel.secret_signs import redact
 from runs import queries, states
 from runs.artifacts import records
 from runs.models import Phase, Run, Shard
@@ -198,6 +199,7 @@ def halt(run: Run) -> None:
 
 def fail(run: Run, phase: str, code: str, message: str, hint: str) -> None:
     """A phase can't go on. Cells without a result are errored where a key is missing, else skipped."""
+    message = redact(message)
     error = {"phase": phase, "code": code, "message": message, "hint": hint}
     with transaction.atomic():
         missing = code in {"missing_secret", "secret_revoked", "secret_unavailable"}

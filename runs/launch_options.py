@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kernel import strict_json
+from kernel import secret_signs, strict_json
 from kernel.errors import DomainError, invalid
 from runs import limits
 from runs.schemas import LaunchBody, ModelChoice
@@ -34,6 +34,16 @@ def fields(body: LaunchBody) -> dict[str, Any]:
     return found
 
 
+def refuse_secrets(body: LaunchBody) -> None:
+    """Raise secret_in_payload where a field that is kept and shown holds what looks like a secret."""
+    for name in ("request", "hints", "metadata"):
+        secret_signs.refuse(getattr(body, name), "body", name)
+    for name in ("sut", "model"):
+        sut = getattr(body, name)
+        if sut is not None:
+            secret_signs.refuse(sut.params, "body", name, "params")
+
+
 def _supported(field_name: str, value: str | None, known: tuple[str, ...]) -> None:
     """The first of ``known`` is here; the others are named but not installed."""
     if value is None or value == known[0]:
@@ -58,12 +68,13 @@ def _phase_models(asked: Mapping[str, ModelChoice]) -> dict[str, Any]:
 
 
 def checked_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    """The caller's metadata, within its size. Raises validation_failed."""
+    """The caller's metadata, within its size. Raises validation_failed, secret_in_payload."""
     if len(metadata) > METADATA_KEYS:
         raise invalid(["body", "metadata"], f"metadata may hold {METADATA_KEYS} keys, not {len(metadata)}")
     size = len(strict_json.dumps(metadata))
     if size > METADATA_BYTES:
         raise invalid(["body", "metadata"], f"metadata may hold {METADATA_BYTES} bytes, not {size}")
+    secret_signs.refuse(metadata, "body", "metadata")
     return metadata
 
 

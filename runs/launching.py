@@ -30,9 +30,10 @@ def launch(principal: Principal, body: LaunchBody) -> Run:
 def drafted(principal: Principal, body: LaunchBody) -> Run:
     """What ``launch`` would write, whole and checked, but written nowhere: for whoever looks before launching.
 
-    Raises DomainError: mutually_exclusive, not_available, validation_failed, missing_secret, not_found, gone,
-    subset_incomplete, run_not_replayable.
+    Raises DomainError: mutually_exclusive, not_available, validation_failed, secret_in_payload, missing_secret,
+    not_found, gone, subset_incomplete, run_not_replayable.
     """
+    launch_options.refuse_secrets(body)
     mode = _mode(body)
     what = pinning.pinned(principal, body) if mode == "benchmark" else pinning.replayed(principal, body)
     fields = {**what.inherited, **launch_options.fields(body)}

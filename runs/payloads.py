@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from accounts.principal import Principal
-from kernel import strict_json
+from kernel import secret_signs, strict_json
 from kernel.clock import stamp
 from kernel.errors import DomainError
 from kernel.money import shown
@@ -119,8 +119,8 @@ def _body(stored: bytes | memoryview | None, streamed: bool = False) -> Any:
         raw = json.dumps(whole).encode()
     text = strict_json.clean_text(raw[:BODY_BYTES].decode("utf-8", "replace"))
     if len(raw) > BODY_BYTES:
-        return f"{text}… ({len(raw)} bytes in all)"
+        return f"{secret_signs.redact(text)}… ({len(raw)} bytes in all)"
     try:
-        return strict_json.clean(json.loads(text))
+        return secret_signs.redact_values(strict_json.clean(json.loads(text)))
     except ValueError:
-        return text
+        return secret_signs.redact(text)

@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from kernel.secret_signs import redact, redact_values
+
 PASSED, FAILED, UNSCORED, ERRORED, SKIPPED = OUTCOMES = ("passed", "failed", "unscored", "errored", "skipped")
 FAILED_CLASSES = ("wrong", "no_answer", "format_miss", "truncated", "refused")
 UNSCORED_CLASSES = ("scorer_exception", "invalid_score", "judge_unparsed", "scorer_timeout")
 MAX_ATTEMPTS = 3
 MESSAGE_LIMIT = 2_000
 PREVIEW_LIMIT = 200
+SECRET_LIMIT = 500  # a secret may begin before the cut; it is recognised whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,9 @@ class Ending:
 
 
 def clean(text: str, limit: int) -> str:
-    """Text that PostgreSQL and JSON accept: NUL and lone surrogates become U+FFFD; cut to ``limit`` characters."""
-    text = text[:limit].replace("\x00", "\ufffd")
+    """Text that PostgreSQL, JSON and readers may have: NUL and lone surrogates become U+FFFD, what looks like a secret
+    is taken out; cut to ``limit`` characters."""
+    text = redact(text[: limit + SECRET_LIMIT])[:limit].replace("\x00", "\ufffd")
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
@@ -100,5 +104,5 @@ def after_score(reply: Mapping[str, Any], output: object, facts: Mapping[str, An
         None if passed else _failed_class(output, facts, metrics),
         score=score,
         explanation=clean(explanation, 20_000) if isinstance(explanation, str) else None,
-        metrics=metrics if isinstance(metrics, Mapping) else None,
+        metrics=redact_values(dict(metrics)) if isinstance(metrics, Mapping) else None,
     )

@@ -72,6 +72,7 @@ WHAT_TO_DO = {
     "idempotency_key_reused": "Use a new key for another request.",
     "duplicate_task_id": "Give each task its own id; ids are compared without regard to case and Unicode form.",
     "too_many_rows": "Send at most 1,000 rows at a time: the SDK does so by itself.",
+    "secret_in_payload": "Keep it in the vault (`benchwright secrets add`) and send the rest; renew it if it is real.",
     "missing_secret": "Add a key for the provider's host: `benchwright secrets add`.",
     "not_available": "`detail` names what this installation offers instead.",
     "rate_limited": "Wait as long as `Retry-After` says.",

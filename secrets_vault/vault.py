@@ -8,7 +8,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
 from accounts.principal import Principal
-from kernel import ids
+from kernel import ids, secret_signs
 from kernel.clock import now
 from kernel.errors import DomainError, invalid
 from secrets_vault import queries, sealing
@@ -25,6 +25,7 @@ def create(principal: Principal, name: str, value: str, rules: Rules, descriptio
     DomainError ``validation_failed``, ``name_taken``, ``secret_rule_conflict``, or ``unavailable`` (no vault key).
     """
     check_name(name)
+    secret_signs.refuse({"name": name, "description": description}, "body")
     checked = check_rules(rules)
     raw = check_value(value, _kinds(checked))
     with transaction.atomic():
@@ -56,6 +57,7 @@ def update(
     seen: datetime | None = None,
 ) -> Secret:
     """Edit a secret; ``value`` rotates it. ``seen``: the ``updated_at`` the caller read (412 if it moved since)."""
+    secret_signs.refuse({"name": name, "description": description}, "body")
     with transaction.atomic():
         _lock_account(principal)
         secret = _locked(principal, secret, seen)

@@ -4,6 +4,8 @@ import os
 import sys
 from collections import deque
 
+from kernel.secret_signs import redact_line
+
 COLOURS = {
     "serve": 1,
     "postgres": 34,
@@ -26,6 +28,7 @@ class Output:
         self.last: dict[str, deque[str]] = {}
 
     def line(self, name: str, text: str) -> None:
+        text = redact_line(text)
         self.last.setdefault(name, deque(maxlen=12)).append(text)
         label = f"{name:<{WIDTH}}"
         if self.colour:

@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 
 from kernel import ids
+from kernel.secret_signs import redact
 from runs.artifacts import records
 from runs.context import Context
 
@@ -73,9 +74,9 @@ class Keeping:
     def said(self, role: str, cell: Any, message: Mapping[str, Any]) -> None:
         """What a role told of a cell beside its answer: ``log``, and ``raw`` where the output had to be cleaned."""
         if "log" in message:
-            self._of_cell("log", f"{role}.log", cell, message["log"].encode("utf-8", "replace"))
+            self._of_cell("log", f"{role}.log", cell, redact(message["log"]).encode("utf-8", "replace"))
         if "raw" in message:
-            self._of_cell("raw_output", "raw", cell, _raw(message["raw"]))
+            self._of_cell("raw_output", "raw", cell, _raw(redact(message["raw"])))
 
     def extracted(self, shard: int, items: Mapping[int, Mapping[str, Any]]) -> None:
         """Rows, by position, whose input or expected answer extract made something else of."""

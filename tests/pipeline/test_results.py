@@ -72,3 +72,16 @@ def test_j05_it_never_makes_a_number_of_what_is_none() -> None:
 def test_it_keeps_text_that_a_database_takes() -> None:
     assert results.clean("a\x00b\ud800c", 10) == "a\ufffdb\ufffdc" or "\x00" not in results.clean("a\x00b\ud800c", 10)
     results.clean("a\x00b\ud800c", 10).encode()
+
+
+def test_what_looks_like_a_secret_is_taken_out_of_all_that_is_told() -> None:
+    key = "gsk" + "_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5m"
+    reply = {"op": "scored", "score": 0.0, "explanation": f"sent {key}", "metrics": {"header": key, "n": 1}}
+    ending = results.after_score(reply, "x", CLEAN, 1.0)
+    assert ending.explanation == "sent gsk_[redacted]"
+    assert ending.metrics == {"header": "gsk_[redacted]", "n": 1}
+    assert key[:20] not in results.preview("." * 180 + " " + key), "nor a part of it, at the cut"
+    assert key not in results.told({"class": "HTTPError", "message": f"401 for {key}"})
+    ending = results.after_solve({"infra": "provider_error", "message": f"the provider said {key}"}, CLEAN)
+    assert ending is not None
+    assert key not in str(ending)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from kernel.secret_signs import redact_values
 from runs.compute.base import Death, Role, RoleDead
 from runs.harnesses.benchwright.cells import Cell
 
@@ -120,7 +121,7 @@ class Solving:
             self._leave(cell)
             cell.solve_ms = int(message.get("ms") or 0)
             if message["op"] == "solved":
-                cell.output = message.get("output")
+                cell.output = redact_values(message.get("output"))  # before it is stored or scored: both see the same
             else:
                 cell.fault = dict(message.get("error") or {"class": "Exception", "message": ""})
             done.append(cell)
