@@ -35,11 +35,15 @@ class Refused(Exception):
         return json.dumps({"error": {"code": self.code, "message": self.words, "from": "benchwright egress"}}).encode()
 
 
+def status_of(code: str, otherwise: int = 502) -> int:
+    return 504 if code == "upstream_timeout" else otherwise
+
+
 def told(status: int, message: str) -> Refused:
     """What a fault's own message may tell. It can quote the request or the answer, so only words of ours are kept."""
     marked = _MARKED.fullmatch(message)
     if marked is not None:
-        return Refused(status, marked[1], marked[2])
+        return Refused(status_of(marked[1], status), marked[1], marked[2])
     code = CODES.get(status, "upstream_error")
     if status == 502 and ("ertificate" in message or "TLS" in message):
         code = "upstream_tls"

@@ -12,14 +12,13 @@ from mitmproxy import http, tls
 from mitmproxy.proxy import layer, layers
 from mitmproxy.proxy.layers.http import HTTPMode
 
-from egress.answers import Refused
+from egress.answers import Refused, status_of
 from egress.hosts import OddHost, plain, split
 from egress.limits import Limits
 from egress.link import Link, LinkLost
 from egress.passing import UNPACKED, Passage
 from egress.redaction import Redactor
 from egress.resolving import Forbidden, Resolver, Unresolved
-from egress.strict import status_of
 
 log = logging.getLogger("egress")
 DROPPED = (

@@ -174,19 +174,24 @@ def egress() -> None:
     mark = digest(lock) + sys.version
     if kept.is_file() and kept.read_text() == mark and python.exists():
         return
-    with open(EGRESS.with_name(f"{EGRESS.name}.lock"), "w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        if kept.is_file() and kept.read_text() == mark and python.exists():
-            return
-        say(f"making the egress proxy's own environment in {EGRESS} (once; every package checked by its hash)")
-        began = time.monotonic()
-        done = run([sys.executable, "-m", "venv", "--clear", *(["--without-pip"] if UV.exists() else []), str(EGRESS)])
-        if done.returncode == 0:
-            done = install(["--require-hashes", "-r", str(lock)], python)
-        if done.returncode:
-            raise Stop(f"The egress proxy's packages could not be installed:\n{words(done)}\n{OFFLINE_HINT}")
-        kept.write_text(mark)
-        say(f"made in {time.monotonic() - began:.0f} s")
+    try:
+        EGRESS.parent.mkdir(parents=True, exist_ok=True)
+        turn = os.open(EGRESS.with_name(f"{EGRESS.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o644)
+    except OSError as bad:
+        raise Stop(f"The egress proxy's packages could not be installed in {EGRESS} ({bad.strerror}); "
+                   "BENCHWRIGHT_EGRESS_ENVIRONMENT names another folder.") from None  # fmt: skip
+    fcntl.flock(turn, fcntl.LOCK_EX)  # until this process ends
+    if kept.is_file() and kept.read_text() == mark and python.exists():
+        return
+    say(f"making the egress proxy's own environment in {EGRESS} (once; every package checked by its hash)")
+    began = time.monotonic()
+    done = run([sys.executable, "-m", "venv", "--clear", *(["--without-pip"] if UV.exists() else []), str(EGRESS)])
+    if done.returncode == 0:
+        done = install(["--require-hashes", "-r", str(lock)], python)
+    if done.returncode:
+        raise Stop(f"The egress proxy's packages could not be installed:\n{words(done)}\n{OFFLINE_HINT}")
+    kept.write_text(mark)
+    say(f"made in {time.monotonic() - began:.0f} s")
 
 
 def main(argv: list[str]) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from benchwright_site.serve import egress
 from secrets_vault.authority import ensure_authority
 from tests.twins.hosts_twin import Hosts, TestAuthority
 from tests.twins.judge_twin import JudgeTwin, allow
@@ -33,7 +34,7 @@ def egress_python() -> str:
     )
     if done.returncode:
         pytest.skip(f"the egress proxy's packages can't be had here: {done.stderr.strip()[-300:]}")
-    return str(ROOT / ".venv-egress" / "bin" / "python")
+    return str(egress.interpreter())
 
 
 @dataclass
