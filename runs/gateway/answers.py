@@ -144,17 +144,11 @@ def retry_after(headers: dict[bytes, bytes]) -> float | None:
 
 
 class Redactor:
-    """Takes a secret's value out of what a provider sends back: as it is, quoted, and in Base64."""
+    """Takes a secret's value out of what a provider sends back: as it is, backwards, quoted, in hex and in Base64."""
 
     def __init__(self, value: bytes) -> None:
         self.value = value if len(value) >= 8 else b""
-        found = {self.value, json.dumps(self.value.decode("utf-8", "replace"))[1:-1].encode()} if self.value else set()
-        if self.value:
-            found.add(quote(self.value, safe="").encode())
-            for lead in range(3):  # the three ways in which Base64 can be aligned to a text around it
-                coded = base64.b64encode(bytes(lead) + self.value)
-                found.add(coded[(0, 2, 3)[lead] : -(len(self.value) + lead) % 3 * -2 or None].rstrip(b"="))
-        self.patterns = sorted(found, key=len, reverse=True)
+        self.patterns = sorted(_spellings(self.value), key=len, reverse=True) if self.value else []
         self.found = 0
 
     def clean(self, data: bytes) -> bytes:
@@ -171,3 +165,16 @@ class Redactor:
             if self.value.startswith(text[-size:]):
                 return size
         return 0
+
+
+def _spellings(value: bytes) -> set[bytes]:
+    """Most keys hold letters and digits alone: then all that quoting would change is the same, and counts once."""
+    found = {quote(value, safe="").encode(), value.hex().encode(), value.hex().upper().encode()}
+    for text in (value.decode("utf-8", "replace"), value[::-1].decode("utf-8", "replace")):
+        once = json.dumps(text)[1:-1]
+        found |= {once.encode(), json.dumps(once)[1:-1].encode()}  # JSON in JSON: what a scorer decodes is JSON
+    for lead in range(3):  # the three ways in which Base64 can be aligned to a text around it
+        coded = base64.b64encode(bytes(lead) + value)
+        core = coded[(0, 2, 3)[lead] : -(len(value) + lead) % 3 * -2 or None].rstrip(b"=")
+        found |= {core, core.replace(b"+", b"-").replace(b"/", b"_")}
+    return found | {value, value[::-1]}
