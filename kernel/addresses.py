@@ -32,6 +32,7 @@ _IPV6 = {
     "2620:4f:8000::/48": "reserved",
     "3fff::/20": "for documentation",
 }
+NO_ADDRESS = "no plain address"
 _PUBLIC_IPV6 = IPv6Network("2000::/3")
 _REFUSED_IPV4 = [(IPv4Network(network), words) for network, words in _IPV4.items()]
 _REFUSED_IPV6 = [(IPv6Network(network), words) for network, words in _IPV6.items()]
@@ -59,7 +60,7 @@ def refusal(address: str) -> str | None:
     try:
         parsed = ip_address(address)
     except ValueError:
-        return "no plain address"
+        return NO_ADDRESS
     return _of_ipv4(parsed) if isinstance(parsed, IPv4Address) else _of_ipv6(parsed)
 
 

@@ -97,6 +97,17 @@ def _whole(raw: str) -> int:
     return int(raw)
 
 
+def choice(*words: str) -> Kind:
+    """One of ``words``."""
+
+    def read(raw: str) -> str:
+        if raw not in words:
+            raise ValueError(f"one of {', '.join(words)}")
+        return raw
+
+    return Kind(read)
+
+
 text = Kind(_text)
 time = Kind(_time, "comparison")
 flag = Kind(_flag)

@@ -11,12 +11,14 @@ from accounts.door import answer, principal, requires
 from accounts.idempotency import idempotent
 from kernel import conditional, listing, paging
 from secrets_vault import queries, vault
+from secrets_vault.host_policy import api as host_policy
 from secrets_vault.models import Secret
 from secrets_vault.rules import warnings
 from secrets_vault.schemas import SecretBody, SecretPatch
 from secrets_vault.shapes import secret_object, use_object
 
 router = Router(tags=["secrets"])
+router.add_router("", host_policy.router)
 
 
 @router.get("/secrets", auth=requires("secrets:read"), response=Any)

@@ -9,6 +9,7 @@ from ninja.operation import Operation
 
 from accounts.door import TokenAuth
 from benchwright_site.openapi import parameters
+from benchwright_site.openapi.host_objects import HOST_OBJECTS
 from benchwright_site.openapi.objects import OBJECTS
 from benchwright_site.openapi.routes import ROUTES, Route
 from benchwright_site.openapi.run_objects import RUN_OBJECTS
@@ -37,7 +38,7 @@ def complete(api: NinjaAPI, document: dict[str, Any], prefix: str) -> None:
         if found is not None and key in ROUTES:
             _complete(found, ROUTES[key], operation, method)
     components = document.setdefault("components", {})
-    components["schemas"] = {**_bodies(components.get("schemas", {})), **OBJECTS, **RUN_OBJECTS}
+    components["schemas"] = {**_bodies(components.get("schemas", {})), **OBJECTS, **HOST_OBJECTS, **RUN_OBJECTS}
     components["securitySchemes"] = {"bearer": SECURITY}
     components["responses"] = {str(status): _refusal(status) for status in sorted({p[0] for p in PROBLEMS.values()})}
     document["info"]["description"] = ABOUT
@@ -95,9 +96,9 @@ def _responses(found: dict[str, Any], route: Route, method: str, once: bool) -> 
     [good] = found["responses"]
     names = {parameter["name"] for parameter in found["parameters"]}
     answers: dict[str, Any] = {str(good): _good(route, "fields" in names)}
-    answers |= {str(status): {"description": _WITHOUT_BODY[status]} for status in route.also if status < 400}
-    if "206" in answers:
-        answers["206"]["content"] = answers[str(good)]["content"]
+    answers |= {str(status): {"description": _FURTHER[status]} for status in route.also if status < 400}
+    for alike in {"200", "206"} & set(answers):
+        answers[alike]["content"] = answers[str(good)]["content"]
     if "If-None-Match" in names:
         answers["304"] = {"description": "Still the same."}
     wrong = {*_ALWAYS, *(status for status in route.also if status >= 400)}
@@ -112,7 +113,7 @@ def _responses(found: dict[str, Any], route: Route, method: str, once: bool) -> 
     return answers | {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(wrong)}
 
 
-_WITHOUT_BODY = {204: "Nothing is left to tell.", 206: "The part that was asked for."}
+_FURTHER = {200: "It was there already.", 204: "Nothing is left to tell.", 206: "The part that was asked for."}
 
 
 def _good(route: Route, selectable: bool) -> dict[str, Any]:

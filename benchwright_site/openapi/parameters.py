@@ -76,4 +76,5 @@ PATHS: dict[str, str] = {
     "subset_id": "Of a subset: `sub_…`.",
     "impl_id": "Of a scorer: `imp_…`.",
     "secret_id": "Of a secret: `sec_…`.",
+    "entry_id": "Of an entry of your host policy: `hp_…`.",
 }

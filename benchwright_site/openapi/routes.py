@@ -25,7 +25,7 @@ from runs.summary import OUTCOMES
 @dataclass(frozen=True)
 class Route:
     """``answer``: a schema's name; None: no body. ``media``: of the answer, where not JSON alone. ``also``: further
-    statuses without a body of their own."""
+    statuses; 200 (beside 201) and 206 have the same body."""
 
     name: str
     answer: str | None
@@ -40,6 +40,7 @@ _AFTER = query("after_seq", "Only events after this `seq`.", {"type": "integer",
 _ONE = (FIELDS, IF_NONE_MATCH)
 _STATUSES = ("queued", "running", "needs_input", "ok", "failed", "halted")
 _ROW_SORTS = ("task", "score", "duration_ms", "cost", "tokens_in", "tokens_out", "created_at", "task_id")
+_BLOCKED = (query("host", "Only this host."), query("reason", "Only for this reason."))
 _CODE = ("text/plain", "application/json")
 _RUNS_OF = (
     *paged("created_at", "started_at", "finished_at", default="-created_at"),
@@ -107,6 +108,24 @@ ROUTES: dict[str, Route] = {
     ),
     "PATCH /secrets/{secret_id}": Route("update_secret", "Secret", (IF_MATCH,)),
     "DELETE /secrets/{secret_id}": Route("delete_secret", None),
+    "GET /host_policy": Route(
+        "list_host_policy",
+        "HostPolicy",
+        (
+            *paged("created_at", "host_pattern", default="-created_at"),
+            query("mode", "Only entries that allow, or that block.", choice("allow", "block")),
+            query("host_pattern", "Only entries with this very pattern."),
+        ),
+    ),
+    "POST /host_policy": Route("add_host", "HostPolicyEntry", also=(200,)),
+    "PUT /host_policy/default": Route("set_host_default", "HostPolicyDefault"),
+    "POST /host_policy/starter_pack": Route("add_starter_pack", "StarterPack"),
+    "GET /host_policy/blocked_hosts": Route(
+        "list_blocked_hosts",
+        "BlockedHostTotalList",
+        (*paged("last_at", "host", default="-last_at"), *_BLOCKED),
+    ),
+    "DELETE /host_policy/{entry_id}": Route("remove_host", None),
     "POST /runs": Route("launch_run", "Run"),
     "GET /runs": Route(
         "list_runs",
@@ -158,6 +177,11 @@ ROUTES: dict[str, Route] = {
     ),
     "GET /runs/{run_id}/tasks/{result_id}": Route("get_task_result", "TaskPayload", (FIELDS,)),
     "GET /runs/{run_id}/fingerprint": Route("get_fingerprint", "Fingerprint", (FIELDS,)),
+    "GET /runs/{run_id}/blocked_hosts": Route(
+        "list_blocked_hosts_of_run",
+        "BlockedHostList",
+        (*paged("last_at", "first_at", "host", "attempts", default="first_at", limit=100), *_BLOCKED),
+    ),
     "GET /runs/{run_id}/artifacts": Route(
         "list_artifacts",
         "ArtifactList",

@@ -2,8 +2,8 @@
 
 from ninja import Router
 
-from runs.api import artifacts, changes, following, listing, results, scoring
+from runs.api import artifacts, blocked, changes, following, listing, results, scoring
 
 router = Router(tags=["runs"])
-for part in (changes, listing, following, results, artifacts, scoring):
+for part in (changes, listing, following, results, artifacts, blocked, scoring):
     router.add_router("", part.router)

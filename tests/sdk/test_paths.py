@@ -15,14 +15,12 @@ VALUES = {"tasks": [{"task_id": "a"}], "rules": [], "config": {}, "metadata": {}
 # Endpoints of parts that the server does not have yet. One that it has must leave this list.
 LATER = {
     *("POST /runs/{}/fork", "POST /runs/{}/approve", "GET /compare", "GET /runs/{}/narrate"),
-    *("GET /runs/{}/report", "GET /runs/{}/blocked_hosts"),
+    "GET /runs/{}/report",
     *("GET /registry/benchmarks/{}/range", "GET /registry/subsets/{}/leaderboard"),
     *("POST /build/subsets", "GET /build/subsets/{}/recipe", "PATCH /build/subsets/{}/recipe"),
     *("GET /build/subsets/{}/samples", "PATCH /build/subsets/{}/samples"),
     *("GET /connections", "POST /connections", "GET /connections/{}", "PATCH /connections/{}"),
     *("DELETE /connections/{}", "POST /connections/{}/test"),
-    *("GET /host_policy", "POST /host_policy", "DELETE /host_policy/{}", "PUT /host_policy/default"),
-    *("POST /host_policy/starter_pack", "GET /host_policy/blocked_hosts"),
     *("GET /billing/balance", "GET /billing/controls", "PATCH /billing/controls", "POST /billing/topups"),
     *("GET /billing/topups/{}", "GET /billing/transactions", "GET /billing/usage_trend", "GET /billing/export"),
     *("GET /webhooks", "POST /webhooks", "GET /webhooks/{}", "PATCH /webhooks/{}", "DELETE /webhooks/{}"),

@@ -6,6 +6,7 @@ from typing import Any
 from django.test import Client
 
 from runs.artifacts import records
+from secrets_vault.host_policy import entries
 from secrets_vault.models import Secret
 from tests.factories import launched
 
@@ -16,7 +17,7 @@ READ_ONLY = ("runs:read", "registry:read", "secrets:read", "artifacts:read")
 class Row:
     """What a route is about, and what its owner hears. ``public``: anybody may read it once it is public."""
 
-    about: str  # self, session, list, open list, new, benchmark, subset, impl, secret, run
+    about: str  # self, session, list, open list, new, benchmark, subset, impl, secret, entry, run
     owner: int = 200
     body: dict[str, Any] | None = None
     public: bool = False
@@ -55,6 +56,12 @@ ROWS = {
     "GET /secrets/{secret_id}/uses": Row("secret"),
     "PATCH /secrets/{secret_id}": Row("secret", 200, {"value": "sk-2"}),
     "DELETE /secrets/{secret_id}": Row("secret", 204),
+    "GET /host_policy": Row("list"),
+    "POST /host_policy": Row("new", 201, {"host_pattern": "api.wolframalpha.com"}),
+    "PUT /host_policy/default": Row("new", 200, {"mode": "block"}),
+    "POST /host_policy/starter_pack": Row("new", 200, {}),
+    "GET /host_policy/blocked_hosts": Row("list"),
+    "DELETE /host_policy/{entry_id}": Row("entry", 204),
     "POST /runs": Row(
         "benchmark", 201, {"benchmark": "{benchmark_id}", "subset": "{subset_id}", "sut": launched.LOCAL}
     ),
@@ -69,6 +76,7 @@ ROWS = {
     "GET /runs/{run_id}/tasks": Row("run", public=True),
     "GET /runs/{run_id}/tasks/{result_id}": Row("run", public=True),
     "GET /runs/{run_id}/fingerprint": Row("run", public=True),
+    "GET /runs/{run_id}/blocked_hosts": Row("run", public=True),
     "GET /runs/{run_id}/artifacts": Row("run", public=True),
     "GET /runs/{run_id}/artifacts/{artifact_id}": Row("run", public=True),
     "GET /runs/{run_id}/artifacts/{artifact_id}/content": Row("run", public=True),
@@ -99,6 +107,7 @@ def things_of(owner):
         "subset_id": scorer.subset_id,
         "impl_id": scorer.id,
         "secret_id": secret.id,
+        "entry_id": entries.add(launched.acting(owner), "api.example.com").entry.id,
         "run_id": str(run.id),
         "result_id": run.results.first().id,
         "artifact_id": records.put(run.id, "summary", "summary.json", b"{}").id,
