@@ -25,6 +25,7 @@ class Measurement:
 ALL = {
     "reads": Measurement("pages of a run of a million cells, a run, the list of runs"),
     "readers": Measurement("from a result's commit to 200 live readers; the weight of 1,000 idle ones"),
+    "egress": Measurement("https fetches through the egress proxy, beside the same without it"),
     "scale": Measurement("what 100 workers and 10⁸ rows need of PostgreSQL"),
     "gateway_micro": Measurement("the gateway alone under load", "--mock COPY_OF_THE_RIG/mock_openai.py"),
     "product": Measurement("whole runs beside the peers' cases", "--rig COPY_OF_THE_RIG"),
