@@ -14,7 +14,8 @@ def spellings(value: bytes) -> set[bytes]:
     text = value.decode("utf-8", "surrogateescape")
     found = {value, value[::-1], value.hex().encode(), value.hex().upper().encode()}
     quoted = json.dumps(value.decode("utf-8", "replace"))[1:-1]
-    found |= {quoted.encode(), quoted.replace("/", "\\/").encode()}
+    again = json.dumps(quoted)[1:-1]  # JSON in JSON
+    found |= {quoted.encode(), quoted.replace("/", "\\/").encode(), again.encode()}
     found |= {
         quote(text, safe="", errors="surrogateescape").encode(),
         quote_plus(text, errors="surrogateescape").encode(),

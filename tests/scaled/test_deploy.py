@@ -20,7 +20,7 @@ NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 
 
 def test_it_runs_every_part_that_there_is() -> None:
-    assert set(OURS) == {"web", "live", "worker", "gateway", "sweeper", "prepare"}
+    assert set(OURS) == {"web", "live", "worker", "gateway", "egress", "sweeper", "prepare"}
 
 
 @pytest.mark.parametrize("name", sorted(OURS))
