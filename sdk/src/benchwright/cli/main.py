@@ -35,6 +35,7 @@ COMMANDS = {
     "run": ("runs:group", "Launch a run, watch it, read it, stop it."),
     "bench": ("bench:group", "Author benchmarks: subsets, rows, scorers."),
     "secrets": ("secrets:group", "Keep provider keys in the vault."),
+    "hosts": ("hosts:group", "Which hosts runs may reach, and which they tried in vain."),
     "billing": ("billing:group", "Balance, top-ups, ledger."),
     "hooks": ("hooks:group", "Webhooks: be told when a run ends."),
     "login": ("account:login", "Store a token for this machine."),

@@ -34,18 +34,19 @@ class Connections(Resource):
 class HostPolicy(Resource):
     """``bw.host_policy``"""
 
-    def list(self, limit: int | None = None) -> Page:
-        return self._page("/host_policy", limit=limit)
+    def list(self, limit: int | None = None, mode: str | None = None) -> Page:
+        """The entries; ``["default"]`` of the answer is allow or block, ``["built_in"]`` what allow lets be read."""
+        return self._page("/host_policy", mode=mode, limit=limit)
 
     def add(self, host_pattern: str, mode: str = "allow", idempotency_key: str | None = None) -> Object:
-        """Allow or block a host: exact, or a leading ``*.``."""
+        """Allow or block a host: exact, or a leading ``*.``. Block beats allow, which ``warnings`` tell."""
         return self._create("/host_policy", given(host_pattern=host_pattern, mode=mode), idempotency_key)
 
     def delete(self, entry_id: str) -> Object | None:
         return self._delete(f"/host_policy/{segment(entry_id)}")
 
     def default(self, mode: str) -> Object:
-        """``allow`` or ``block`` what no entry names."""
+        """``allow`` the usual hosts, or ``block`` all that no entry names."""
         answer: Object = self._http.json("PUT", "/host_policy/default", body={"mode": mode})
         return answer
 

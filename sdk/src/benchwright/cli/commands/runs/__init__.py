@@ -12,6 +12,7 @@ COMMANDS = {
     "artifacts": ("runs.left:artifacts", "What a run left: code, logs, summary and more."),
     "artifact": ("runs.left:artifact", "The bytes of one artifact."),
     "fingerprint": ("runs.left:fingerprint", "What decides a run's score, in one hash."),
+    "blocked-hosts": ("runs.left:blocked_hosts", "Hosts that a run was not allowed to reach."),
     "events": ("runs.read:events", "What happened, as stored."),
     "wait": ("runs.act:wait", "Watch a run to its end."),
     "kill": ("runs.act:halt", "Stop a run; it stays readable."),

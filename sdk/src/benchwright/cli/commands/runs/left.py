@@ -11,6 +11,7 @@ from ... import cache
 from ...groups import Command, state_of
 from ...output import field, note, show, show_rows
 from ...text import clean
+from ..hosts import show_blocked
 
 COLUMNS = [(name, field(name)) for name in ("id", "type", "name", "version", "size", "created_at")]
 
@@ -71,3 +72,11 @@ def fingerprint(run_id: str) -> None:
     state = state_of()
     client = state.client()
     show(state, client.runs.fingerprint(cache.resolved(client.account, run_id)))
+
+
+@click.command("blocked-hosts", cls=Command)
+@click.argument("run_id")
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Rows to show.")
+def blocked_hosts(run_id: str, limit: int) -> None:
+    """Hosts that a run tried to reach and was not allowed to."""
+    show_blocked(run_id, limit)
