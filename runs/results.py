@@ -4,6 +4,7 @@ The journal decides: after a model call that failed and never later succeeded th
 scorer made of it. An infrastructure fault is never a wrong answer.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,13 @@ PASSED, FAILED, UNSCORED, ERRORED, SKIPPED = OUTCOMES = ("passed", "failed", "un
 FAILED_CLASSES = ("wrong", "no_answer", "format_miss", "truncated", "refused")
 UNSCORED_CLASSES = ("scorer_exception", "invalid_score", "judge_unparsed", "scorer_timeout")
 MAX_ATTEMPTS = 3
+_KEPT_OUT_CLASSES = {
+    "host_blocked": "blocked_host",
+    "destination_forbidden": "blocked_host",
+    "secret_revoked": "missing_secret",
+    "secret_unavailable": "missing_secret",
+}
+_KEPT_OUT = re.compile(rf"\b({'|'.join(_KEPT_OUT_CLASSES)})\b")
 MESSAGE_LIMIT = 2_000
 PREVIEW_LIMIT = 200
 SECRET_LIMIT = 500  # a secret may begin before the cut; it is recognised whole
@@ -53,6 +61,17 @@ def told(error: Mapping[str, Any]) -> str:
 
 def errored(error_class: str, message: str, *, retry: bool = True) -> Ending:
     return Ending(ERRORED, error_class, clean(message, MESSAGE_LIMIT), retry=retry)
+
+
+def kept_out(fault: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The fault of an attempt that raised since the egress proxy refused it a host; None where it raised otherwise.
+
+    Its refusals carry a code that every client shows. A host that the run may not reach makes no answer wrong.
+    """
+    if fault is None or "infra" in fault:
+        return None
+    found = _KEPT_OUT.search(str(fault.get("message", "")))
+    return {"infra": _KEPT_OUT_CLASSES[found[1]], "message": told(fault)} if found else None
 
 
 def after_solve(fault: Mapping[str, Any] | None, facts: Mapping[str, Any]) -> Ending | None:

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.models import User
-from runs.models import Run, RunEvent
+from runs.models import Run, RunEvent, TaskResult
 from secrets_vault.models import BlockedHost
 from tests.egress.running import Work, gateway, launched, outputs, secret
 from tests.factories.processes import GatewayProcess, work
@@ -106,3 +106,19 @@ def test_extract_and_score_have_no_way_out(alice: User, gateway: GatewayProcess,
     )
     run.impl.save()
     assert work(run).passed == 1
+
+
+def test_a_solve_that_is_kept_from_its_host_is_no_wrong_answer(
+    alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts
+) -> None:
+    hosts.forget()
+    run = launched(alice, "get('https://b.test/')", "by_httpx('https://b.test/')", "by_urllib('https://b.test/')",
+                   "requests.get('http://b.test/', timeout=9).raise_for_status()", "1", "1 / 0", network=("a.test",))  # fmt: skip
+    run.impl.code = run.impl.code.replace("except Exception as error:", "except ImportError as error:")
+    run.impl.save()
+    assert work(run).status == "ok"
+    rows = TaskResult.objects.filter(run=run, live=True).order_by("ordinal")
+    assert [(row.outcome, row.error_class) for row in rows] == [
+        *[("errored", "blocked_host")] * 4, ("passed", None), ("unscored", "scorer_exception"),
+    ]  # fmt: skip
+    assert "host_blocked" in rows[0].error_message

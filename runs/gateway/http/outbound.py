@@ -1,7 +1,6 @@
 """The client side: keep-alive connections to one upstream, for one run only. Plain and TLS alike."""
 
 import asyncio
-import ipaddress
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -10,7 +9,7 @@ from typing import cast
 
 import httptools
 
-from kernel import env
+from kernel import addresses, env
 
 ANSWER_BYTES = 64 << 20
 HEAD_BYTES = 64 << 10
@@ -306,9 +305,7 @@ class Pool:
         target = self.target
         infos = await self.loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
         for *_, address in infos:
-            ip = ipaddress.ip_address(str(address[0]).partition("%")[0])
-            mapped = getattr(ip, "ipv4_mapped", None)
-            if not (mapped or ip).is_global or (mapped or ip).is_multicast:
+            if addresses.refusal(str(address[0])):
                 raise UpstreamError("forbidden", "the provider's address is not a public one")
         return str(infos[0][4][0])
 

@@ -75,6 +75,11 @@ class Line:
         """Which lease keys are minted for now. It changes when either side comes back."""
         return self._lease
 
+    @property
+    def leads_out(self) -> bool:
+        """Whether the run has a way to hosts on the network."""
+        return self._door is not None
+
     def key(self, ordinal: int, attempt: int) -> str:
         """What the scorer sees as its key: good for this attempt at this cell, through this sandbox only."""
         return mint(self._mac_key, self._lease, ordinal, attempt)

@@ -7,6 +7,7 @@ from typing import Any
 from kernel.faults import fault
 from runs.harnesses.benchwright.cells import Cell
 from runs.harnesses.benchwright.line import Line
+from runs.results import kept_out
 
 GATHER_SECONDS = 0.01  # one question for all that end within it
 
@@ -47,6 +48,8 @@ class Settling:
             cell.solve_ms = max(0, cell.solve_ms - int(account.get("waited_ms") or 0))  # our queue is not its time
             if (cell.fault or {}).get("infra", "timeout") == "timeout":
                 cell.fault = self._infra(cell, account) or cell.fault
+            if self._line.leads_out:
+                cell.fault = kept_out(cell.fault) or cell.fault
         self._settled(cells)
 
     def _infra(self, cell: Cell, account: dict[str, Any]) -> dict[str, Any] | None:
