@@ -23,7 +23,7 @@ COMMANDS = {
 }
 MODES = click.Choice(["allow", "block"])
 DEFAULTS = {
-    "allow": "default allow: open are hosts of leased secrets and of the scorer, and to Find and Analyze the built-in set",
+    "allow": "default allow: open are hosts of leased secrets and of the scorer, to Find and Analyze the built-in set",
     "block": "default block: what has no entry here is blocked",
 }  # fmt: skip
 BLOCKED = [(name, field(name)) for name in ("host", "attempts", "reason", "policy", "first_at", "last_at")]
