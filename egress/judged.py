@@ -119,6 +119,7 @@ class Judged:
             refuse(flow, no)
             return
         flow.request.host, flow.request.port = host, port
+        flow.request.headers["host"] = f"[{host}]" if ":" in host else host
         _prepare(flow.request, judgement.get("inject") or [])
         flow.metadata["redactor"] = Redactor(base64.b64decode(each) for each in judgement.get("redact") or [])
         flow.request.stream = True
@@ -285,6 +286,7 @@ def refuse(flow: http.HTTPFlow, no: Refused) -> None:
         headers["proxy-authenticate"] = 'Basic realm="benchwright"'
     flow.response = http.Response.make(no.status, no.body(), headers)
     flow.response.reason = no.code  # clients show it where they hide the body of a refused tunnel
+    flow.client_conn.refused = no  # its body, if it has one, is of no use any more
 
 
 def clean_headers(answer: http.Response, redactor: Redactor) -> None:

@@ -21,7 +21,7 @@ from egress.judged import Judged, Seat
 from egress.link import Link
 
 log = logging.getLogger("egress")
-MOST_CONNECTIONS = 1024  # of one lease
+MOST_CONNECTIONS = 512  # of one lease
 PARTS_SETTINGS = {
     "connection_strategy": "lazy",  # nothing is dialled before a request was judged
     "http2": False,

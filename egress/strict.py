@@ -12,11 +12,12 @@ from mitmproxy.proxy.layers.http import _http1
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import ResponseProtocolError
 
-from egress.answers import told
+from egress.answers import Refused, told
 
 HEAD_BYTES, HEADERS = 64 << 10, 100  # of a request
 ANSWER_HEAD_BYTES, ANSWER_HEADERS = 128 << 10, 200
 BODY_BYTES = 64 << 20  # of a request
+UNWANTED_BYTES = 1 << 20
 CHUNK_LINE_BYTES = 32
 TRAILER_BYTES = 8 << 10
 _REQUEST_LINE = re.compile(rb"[A-Z]{1,20} [!-~]{1,16384} HTTP/1\.[01]")
@@ -155,6 +156,7 @@ class Server(_http1.Http1Server):  # type: ignore[misc]
     """The side towards the sandbox."""
 
     body_reader: Any
+    unwanted = 0  # bytes of a body that belongs to a refused request
 
     def read_headers(self, event: events.ConnectionEvent) -> Iterator[Any]:
         if isinstance(event, events.DataReceived):
@@ -170,6 +172,14 @@ class Server(_http1.Http1Server):  # type: ignore[misc]
     def read_body(self, event: events.Event) -> Iterator[Any]:
         if isinstance(self.body_reader, _http1.ChunkedReader):
             self.body_reader = Chunked(request=True)
+        refused = getattr(self.conn, "refused", None)
+        if refused is not None and isinstance(event, events.DataReceived):
+            self.unwanted += len(event.data)
+            if self.unwanted > UNWANTED_BYTES:  # it would only fill our memory
+                yield commands.SendData(self.conn, _told(refused))
+                yield commands.CloseConnection(self.conn)
+                self.state = self.done
+                return
         for command in super().read_body(event):
             trouble = getattr(self.body_reader, "trouble", None)
             ends = isinstance(command, commands.CloseConnection) and not self.response
@@ -216,7 +226,10 @@ def refusal(bad: Bad) -> bytes:
 
 
 def _answer(status: int, message: str = "") -> bytes:
-    no = told(status, message)
+    return _told(told(status, message))
+
+
+def _told(no: Refused) -> bytes:
     body = no.body()
     head = f"HTTP/1.1 {no.status} {no.code}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
     return f"{head}connection: close\r\n\r\n".encode() + body

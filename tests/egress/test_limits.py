@@ -155,3 +155,23 @@ def test_h23_runs_share_no_connection(rig: Rig) -> None:
     first, second, third, fourth = [seen.connection for seen in rig.hosts.seen]
     assert first == second != third == fourth  # kept within a run, never between two
     other.close()
+
+
+def test_it_takes_no_large_body_for_a_request_that_it_refuses(rig: Rig) -> None:
+    rig.judge.ruling = lambda question: refuse("host_blocked") if question["kind"] == "request" else allow()
+    small = rig.ask("a.test", method="POST", body=bytes(300_000))
+    assert (small.status, small.code) == (403, "host_blocked")
+    client = rig.tls("a.test")
+    client.sendall(b"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 60000000\r\n\r\n")
+    sent = 0
+    with contextlib.suppress(OSError):
+        while sent < 60_000_000:
+            sent += client.send(bytes(65536))
+    assert sent < 30_000_000
+
+
+def test_it_sends_hosts_their_name_in_its_one_spelling(rig: Rig) -> None:
+    client = rig.tls("a.test")
+    client.sendall(b"GET / HTTP/1.1\r\nHost: A.TEST.:443\r\n\r\n")
+    assert read(client).status == 200
+    assert rig.hosts.seen[0].header("host") == "a.test"
