@@ -36,6 +36,8 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "run_terminal": (409, "The run has already ended"),
     "run_active": (409, "The run is still going"),
     "impl_unavailable": (409, "The scorer is not available"),
+    "secret_found": (409, "A secret's value stands in the run"),
+    "scan_pending": (409, "The run is still being looked through"),
     "in_use": (409, "Something else depends on this"),
     "gone": (410, "Destroyed"),
     "precondition_failed": (412, "It changed since you read it"),

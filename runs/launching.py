@@ -83,6 +83,7 @@ def _write(run: Run) -> None:
     Phase.objects.bulk_create(Phase(run=run, name=name, position=at) for at, name in enumerate(run.plan))
     run.last_seq = events.append(run.id, [("RunQueued", {})])
     if run.visibility == "public":
+        Run.objects.filter(id=run.id).update(scan_state=publishing.first_state(run))
         publishing.follow(run)
     transaction.on_commit(partial(fault, "L4"))
     jobs.enqueue("runs.advance", str(run.id))

@@ -47,6 +47,8 @@ class Run(models.Model):
     foreign_impl = models.BooleanField(default=False)  # somebody else's code: only what was named is leased
     metadata = models.JSONField(default=dict)
     visibility = models.CharField(max_length=10, default="private")
+    scan_state = models.CharField(max_length=8, default="")  # runs.publishing: "", wanted, later, clean, found
+    scan = models.JSONField(default=dict)  # {"at", "seq"}; of what was found also {"secret", "where"}
     # The plan, fixed at launch
     plan = ArrayField(models.CharField(max_length=20), default=list)  # phase names in order
     task_count = models.IntegerField(default=0)
@@ -82,6 +84,9 @@ class Run(models.Model):
             models.Index(fields=["owner", "-created_at", "-id"], name="run_by_owner"),
             models.Index(
                 fields=["created_at"], condition=models.Q(status__in=["queued", "running"]), name="run_active"
+            ),
+            models.Index(
+                fields=["id"], condition=models.Q(scan_state__in=["wanted", "later", "found"]), name="run_to_scan"
             ),
         ]
         constraints = [

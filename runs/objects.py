@@ -66,6 +66,7 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
         "phase_models": run.phase_models,
         "metadata": run.metadata if mine else {},
         "secrets": run_secrets(run, beside) if mine else None,
+        "scan": {"state": run.scan_state, **run.scan} if mine and run.scan_state else None,
         "visibility": run.visibility,
         "phases": [phase_object(run, phase) for phase in sorted(run.phases.all(), key=lambda phase: phase.position)],
         "summary": run.summary,

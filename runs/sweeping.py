@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from kernel.jobs import enqueue
-from runs import destroying, finishing, halting, tidying
+from runs import destroying, editing, finishing, halting, tidying
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +53,7 @@ def sweep() -> int:
     for run_id in alone:
         halting.request_halt(run_id, "user")
     finishing.settle_late()
+    editing.hide_found()
     destroying.purge_due()
     tidying.now_and_then()
     return len(due) + len(overdue) + len(alone)

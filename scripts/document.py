@@ -60,6 +60,8 @@ WHAT_TO_DO = {
     "run_terminal": "Nothing is left to change: replay it to run it again.",
     "run_active": "Wait for its end, or halt it first.",
     "impl_unavailable": "Choose another scorer, or register one.",
+    "secret_found": "Rotate the secret that `detail` names, destroy the run, and run it again without the leak.",
+    "scan_pending": "Wait as long as `Retry-After` says and ask again; `manage.py doctor` says whether a gateway runs.",
     "in_use": "Remove what depends on it first; `detail` names it.",
     "gone": "It was destroyed and can't come back.",
     "precondition_failed": "Read it again, apply the change to what it is now, and send the new `ETag`.",

@@ -1,14 +1,16 @@
 """Reads of secrets. Every one starts from what the principal owns; none returns a value."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from django.db.models import QuerySet
 
 from accounts.models import User
 from accounts.principal import Principal
+from kernel.clock import now
 from kernel.errors import DomainError
 from secrets_vault import rules
-from secrets_vault.models import Secret, SecretRule, SecretUse
+from secrets_vault.models import Secret, SecretRule, SecretUse, SecretVersion
 
 
 def visible(principal: Principal) -> QuerySet[Secret]:
@@ -42,6 +44,17 @@ def names_of(secret_ids: Iterable[str]) -> dict[str, str]:
     """The names of secrets by id, deleted ones too. The caller has seen to it that they are the viewer's own."""
     wanted = set(secret_ids)
     return dict(Secret.objects.filter(pk__in=wanted).values_list("id", "name")) if wanted else {}
+
+
+def has_values(account: User) -> bool:
+    """Whether the account keeps any secret whose value is still there."""
+    return SecretVersion.objects.filter(secret__owner=account).exclude(sealed=b"").exists()
+
+
+def newest_value(account: User) -> datetime:
+    """When the account's newest value was put in. It has one (``has_values``)."""
+    newest = SecretVersion.objects.filter(secret__owner=account).order_by("-created_at").first()
+    return newest.created_at if newest is not None else now()
 
 
 def rule_for_host(account: User, host: str) -> SecretRule | None:

@@ -130,6 +130,20 @@ RUN_OBJECTS: dict[str, Schema] = {
             ),
             "description": "Null for anybody but the run's owner.",
         },
+        scan={
+            **maybe(
+                thing(
+                    "Whether a value of the owner's secrets stands in what the run would show, and where.",
+                    optional=("at", "seq", "secret", "where"),
+                    state=choice("wanted", "later", "clean", "found"),
+                    at=TIME,
+                    seq=COUNT,
+                    secret=TEXT,
+                    where=TEXT,
+                )
+            ),
+            "description": "Null until it is asked for, and for anybody but the run's owner.",
+        },
         visibility=choice("private", "public"),
         phases=array(ref("Phase")),
         summary=maybe(ref("Summary")),

@@ -9,7 +9,7 @@ from ninja import Router
 
 from accounts.door import answer, created, demand, principal, requires
 from accounts.idempotency import idempotent
-from runs import destroying, editing, launch_options, launching, objects, queries, representation
+from runs import destroying, editing, launch_options, launching, objects, publishing, queries, representation
 from runs.models import Run
 from runs.schemas import HaltBody, LaunchBody, PublishBody, RunPatch
 
@@ -44,10 +44,10 @@ def update(request: HttpRequest, run_id: str, body: RunPatch) -> HttpResponse:
     changes = {name: value for name, value in body.changes().items() if value is not None}
     if "metadata" in changes:
         launch_options.checked_metadata(changes["metadata"])
+    if "visibility" in changes:
+        _check_publishing(request, run_id, changes["visibility"])
     with transaction.atomic():
         run = queries.run(viewer, run_id, write=True)
-        if "visibility" in changes:
-            demand(viewer, PUBLISH)
         Run.objects.select_for_update().get(id=run.id)
         run.refresh_from_db()
         representation.check_match(request, run, representation.etag(run, objects.run_object(run, viewer)))
@@ -71,12 +71,20 @@ def halt(request: HttpRequest, run_id: str, body: HaltBody | None = None) -> Htt
 @router.post("/runs/{run_id}/publish", auth=requires("runs:write"), response=Any)
 def publish(request: HttpRequest, run_id: str, body: PublishBody | None = None) -> HttpResponse:
     """Make a run public (or private again). Needs registry:publish too."""
-    run = queries.run(principal(request), run_id, write=True)
-    demand(principal(request), PUBLISH)
     visibility = body.visibility if body is not None else "public"
+    run = _check_publishing(request, run_id, visibility)
     if run.visibility != visibility:
         editing.edit(run, {"visibility": visibility})
     return _shown(request, run)
+
+
+def _check_publishing(request: HttpRequest, run_id: str, visibility: str) -> Run:
+    """Raises not_found, insufficient_scope, and where it becomes public secret_found and scan_pending."""
+    run = queries.run(principal(request), run_id, write=True)
+    demand(principal(request), PUBLISH)
+    if visibility == "public" != run.visibility:
+        publishing.demand_clean(run)
+    return run
 
 
 def _shown(request: HttpRequest, run: Run) -> HttpResponse:

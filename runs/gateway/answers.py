@@ -148,7 +148,7 @@ class Redactor:
 
     def __init__(self, value: bytes) -> None:
         self.value = value if len(value) >= 8 else b""
-        self.patterns = sorted(_spellings(self.value), key=len, reverse=True) if self.value else []
+        self.patterns = sorted(spellings(self.value), key=len, reverse=True) if self.value else []
         self.found = 0
 
     def clean(self, data: bytes) -> bytes:
@@ -167,8 +167,8 @@ class Redactor:
         return 0
 
 
-def _spellings(value: bytes) -> set[bytes]:
-    """Most keys hold letters and digits alone: then all that quoting would change is the same, and counts once."""
+def spellings(value: bytes) -> set[bytes]:
+    """How a value may stand in a text. Most values hold letters and digits alone, which quoting does not change."""
     found = {quote(value, safe="").encode(), value.hex().encode(), value.hex().upper().encode()}
     for text in (value.decode("utf-8", "replace"), value[::-1].decode("utf-8", "replace")):
         once = json.dumps(text)[1:-1]

@@ -24,6 +24,7 @@ from runs.gateway.egress.doors import Doors
 from runs.gateway.http.inbound import Inbound, Request
 from runs.gateway.journal import Call, Journal
 from runs.gateway.leases import Attempt, Lease, RunBook, facts
+from runs.gateway.scanning import Scanner
 from runs.gateway.store import LIVE, Store
 
 import orjson  # isort: skip
@@ -346,12 +347,14 @@ async def run(ready: Callable[[str], None]) -> None:
     recovered = await recover(journal, store)
     gate = Gateway(journal, store)
     server = ControlServer(gate, settings.GATEWAY_SOCKET)
+    scanner = Scanner()
     works = (
         store.write_forever(),
         store.note_forever(),
         gate.tick_forever(),
         gate.watch_forever(),
         gate.doors.look_forever(),
+        scanner.look_forever(),
     )
     clocks = [loop.create_task(work) for work in works]
     gc.collect()
@@ -363,4 +366,5 @@ async def run(ready: Callable[[str], None]) -> None:
     for clock in clocks:
         clock.cancel()
     await asyncio.wait(clocks, timeout=2)
+    scanner.stop()
     await gate.stop()

@@ -43,6 +43,8 @@ class Migration(migrations.Migration):
                 ('phase_models', models.JSONField(default=dict)),
                 ('secrets', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=120), default=list, size=None)),
                 ('foreign_impl', models.BooleanField(default=False)),
+                ('scan_state', models.CharField(default='', max_length=8)),
+                ('scan', models.JSONField(default=dict)),
                 ('metadata', models.JSONField(default=dict)),
                 ('visibility', models.CharField(default='private', max_length=10)),
                 ('plan', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=20), default=list, size=None)),
@@ -221,6 +223,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='run',
             index=models.Index(condition=models.Q(('status__in', ['queued', 'running'])), fields=['created_at'], name='run_active'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('scan_state__in', ['wanted', 'later', 'found'])), fields=['id'], name='run_to_scan'),
         ),
         migrations.AddConstraint(
             model_name='run',
