@@ -112,6 +112,13 @@ class GatewayClient:
         words = (await self._ask({"op": "held", "lease": lease})).get("words")
         return str(words) if words else None
 
+    async def attempt(self, account: int, sut: dict[str, Any], sut_key: dict[str, Any]) -> Facts:
+        """One tiny call outside any run: ``answered``, ``latency_ms``, … or ``trouble``. LeaseRefused, GatewayLost."""
+        reply = await self._ask({"op": "try", "account": account, "sut": sut, "sut_key": sut_key})
+        if not reply.get("ok"):
+            raise LeaseRefused(reply.get("code", "internal_error"), reply.get("detail", ""))
+        return reply
+
     async def close_lease(self, lease: str, *, keep_calls: bool = False) -> None:
         """Ends a lease; its open calls are cancelled, or with ``keep_calls`` run on. GatewayLost."""
         await self._ask({"op": "close", "lease": lease, "keep_calls": keep_calls})

@@ -38,7 +38,8 @@ def drafted(principal: Principal, body: LaunchBody) -> Run:
     what = pinning.pinned(principal, body) if mode == "benchmark" else pinning.replayed(principal, body)
     fields = {**what.inherited, **launch_options.fields(body)}
     ceilings = limits.parse(fields.get("limits", {}))
-    bound = suts.bind(principal, _sut(body, what))
+    bound = suts.bind(principal, _sut(principal, body, what))
+    suts.check_priced(bound, ceilings)
     suts.check_names(principal, fields.get("secrets", []))
     metadata_cap = launch_options.metadata_cap(fields.get("metadata", {}))
     tasks, positions = _tasks(what.scope, ceilings.run.tasks, metadata_cap)
@@ -120,8 +121,8 @@ def _mode(body: LaunchBody) -> str:
     return given[0]
 
 
-def _sut(body: LaunchBody, what: pinning.What) -> Sut:
-    """The model asked for; a replay's default is its parent's."""
+def _sut(principal: Principal, body: LaunchBody, what: pinning.What) -> Sut:
+    """The model asked for; a replay's default is its parent's, by the same connection where that is the caller's."""
     if body.sut is not None and body.model is not None:
         raise DomainError(
             "mutually_exclusive",
@@ -134,7 +135,13 @@ def _sut(body: LaunchBody, what: pinning.What) -> Sut:
     if what.parent is None:
         raise invalid(["body", "sut"], 'Name the model under test: sut={"model": …, "provider": …}')
     sut = what.parent.sut
-    return Sut(model=sut["model"], provider=sut["provider"], params=sut.get("params") or {})
+    own = what.parent.owner_id == principal.account.pk
+    return Sut(
+        model=sut["model"],
+        provider=sut["provider"],
+        params=sut.get("params") or {},
+        connection=sut.get("connection") if own else None,
+    )
 
 
 def _tasks(scope: replays.Scope, *caps: int | None) -> tuple[int, list[int] | None]:

@@ -5,7 +5,7 @@ counts (int).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
@@ -66,6 +66,11 @@ class Ceilings:
     every_phase: Level = NO_CEILING
     phases: Mapping[str, Level] = field(default_factory=dict)
 
+    def of_money(self) -> bool:
+        """Whether any of them is about what something costs."""
+        levels = (self.run, self.task, self.attempt, self.every_phase, *self.phases.values())
+        return any(level.cost is not None or level.model_cost is not None for level in levels)
+
     def phase(self, name: str) -> Level:
         return self.phases.get(name, self.every_phase)
 
@@ -78,6 +83,15 @@ class Ceilings:
         ceilings = self.phase(phase) if level == "phase" else getattr(self, level)
         quantity = ceilings.reached(figures)
         return f"{level}.{quantity}" if quantity else None
+
+
+def narrowed(ceilings: Ceilings, declared: Mapping[str, Any] | None) -> Ceilings:
+    """The launch's ceilings and those of a connection (``run.model_cost``): whichever is reached first counts."""
+    cap = parse(declared).run.model_cost if declared else None
+    own = ceilings.run.model_cost
+    if cap is None or (own is not None and own <= cap):
+        return ceilings
+    return replace(ceilings, run=replace(ceilings.run, model_cost=cap))
 
 
 def _said(loc: list[str]) -> str:

@@ -94,7 +94,7 @@ async def _work(run: Run, phase: str, work: Work, worker: Worker) -> None:
         run=run,
         phase=phase,
         owner=worker.owner,
-        ceilings=limits.parse(run.limits),
+        ceilings=limits.narrowed(limits.parse(run.limits), run.sut.get("limits")),
         lease_seconds=settings.LEASE_SECONDS,
         stopping=worker.stopping,
         halting=worker.halting,

@@ -18,10 +18,10 @@ class ModelChoice(Body):
 
 
 class Sut(Body):
-    """The model under test. ``params`` override what the scorer sends."""
+    """The model under test. ``params`` override what the scorer sends; a ``connection`` names its own provider."""
 
     model: Name
-    provider: Name
+    provider: Name | None = None
     connection: Name | None = None
     params: dict[str, Any] = Field(default_factory=dict)
 

@@ -1,6 +1,6 @@
 """The model under test and whose key pays for it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,10 +8,13 @@ from accounts.principal import Principal
 from kernel import strict_json
 from kernel.errors import DomainError, invalid
 from runs import limits, providers
-from runs.providers import Provider
+from runs.connections import setting_up
+from runs.providers import Provider, metering
 from runs.schemas import Sut
-from secrets_vault import leases
+from secrets_vault import leases, rules
 from secrets_vault import queries as vault
+from secrets_vault.connections import queries as connections
+from secrets_vault.models import Connection, SecretRule
 
 PARAMS_BYTES = 16 << 10
 
@@ -27,24 +30,19 @@ class BoundSut:
 def bind(principal: Principal, asked: Sut) -> BoundSut:
     """Provider, base URL and key of what was asked.
 
-    Raises DomainError: validation_failed (unknown provider, params too large), not_available (connection),
-    missing_secret (no key for the provider's host).
+    Raises DomainError: validation_failed (unknown provider or connection, params too large), not_available (no base
+    URL), missing_secret (no key for the host).
     """
-    if asked.connection is not None:
-        raise DomainError(
-            "not_available",
-            "Connections are not available yet. Leave sut.connection out: the secret whose rule matches the "
-            "provider's host is used.",
-            errors=[{"loc": ["body", "sut", "connection"], "msg": "not available"}],
-        )
     if len(strict_json.dumps(asked.params)) > PARAMS_BYTES:
         raise invalid(["body", "sut", "params"], f"sut.params may hold {PARAMS_BYTES} bytes")
-    provider = _provider(asked.provider)
-    base_url = providers.base_url(provider.name)
+    connection = _connection(principal, asked)
+    provider = _provider(connection.provider if connection else asked.provider)
+    base_url = (connection.base_url if connection else "") or providers.base_url(provider.name)
     if not base_url and provider.name != "simulated":
         raise DomainError(
             "not_available",
-            f"{provider.label} has no base URL here. The operator sets BW_PROVIDER_{provider.name.upper()}_BASE_URL.",
+            f"{provider.label} has no base URL here. The operator sets BW_PROVIDER_{provider.name.upper()}_BASE_URL, "
+            "or you set up a connection with a base URL and name it in sut.connection.",
             errors=[{"loc": ["body", "sut", "provider"], "msg": "no base URL"}],
         )
     sut = {
@@ -54,7 +52,73 @@ def bind(principal: Principal, asked: Sut) -> BoundSut:
         "params": asked.params,
         "connection": None,
     }
-    return BoundSut(sut, _key(principal, provider))
+    if connection is None:
+        return BoundSut(sut, _key(principal, provider, providers.host(provider.name)))
+    sut |= {"connection": connection.pk, "params": _pinned(asked.params, connection.routing)}
+    if connection.prices:
+        sut["prices"] = connection.prices
+    if "limits" in connection.metadata:
+        sut["limits"] = connection.metadata["limits"]
+    host = setting_up.key_host(provider.name, connection.base_url)
+    return BoundSut(sut, _own_key(connection, host) or _key(principal, provider, host))
+
+
+def _connection(principal: Principal, asked: Sut) -> Connection | None:
+    if asked.connection is None:
+        return None
+    loc = ["body", "sut", "connection"]
+    found = connections.named(principal, asked.connection)
+    if found is None:
+        raise invalid(loc, f"You have no connection {asked.connection!r}; GET /v1/connections lists yours")
+    if found.kind != "ai_model":
+        raise invalid(loc, f"{found.name} is a {found.kind} connection; a model needs one of kind ai_model")
+    if asked.provider not in (None, found.provider):
+        raise invalid(loc, f"{found.name} leads to {found.provider}, not to {asked.provider}: leave sut.provider out")
+    return found
+
+
+def _pinned(params: Mapping[str, Any], routing: Mapping[str, str]) -> dict[str, Any]:
+    """The parameters sent with each call, a pinned router's included: no other upstream steps in."""
+    if not routing:
+        return dict(params)
+    said: dict[str, Any] = {"allow_fallbacks": False}
+    if "upstream" in routing:
+        said["order"] = [routing["upstream"]]
+    if "quantization" in routing:
+        said["quantizations"] = [routing["quantization"]]
+    return {"provider": said, **params}
+
+
+def _own_key(connection: Connection, host: str) -> dict[str, Any] | None:
+    """The connection's own secret, as its rule for the host says. None where it names none.
+
+    Raises DomainError missing_secret where that secret is gone, or is for other hosts by now.
+    """
+    secret = connection.secret
+    if secret is None:
+        return None
+    matching = {rule.host_pattern: rule for rule in secret.rules.all()} if secret.deleted_at is None else {}
+    best = rules.most_specific(matching, host)
+    if best is None:
+        raise DomainError(
+            "missing_secret",
+            f"The secret of the connection {connection.name} was deleted or has no rule for {host} any more. Give the "
+            f"connection another secret: PATCH /v1/connections/{connection.pk}.",
+            errors=[{"loc": ["body", "sut", "connection"], "msg": f"its secret can't be sent to {host}"}],
+        )
+    return _sealed(matching[best], host)
+
+
+def check_priced(bound: BoundSut, ceilings: limits.Ceilings) -> None:
+    """Raise validation_failed where a ceiling on cost could not be kept, since nobody knows what the model costs."""
+    ceilings = limits.narrowed(ceilings, bound.sut.get("limits"))
+    sut = bound.sut
+    if ceilings.of_money() and not metering.priceable(providers.get(sut["provider"]), sut["model"], sut.get("prices")):
+        raise invalid(
+            ["body", "limits"],
+            f"{sut['model']} at {sut['provider']} has no known price, so a ceiling on cost would never be reached. "
+            "Put its price into a connection (prices) and name that in sut.connection, or limit tokens (run.tokens).",
+        )
 
 
 def check_names(principal: Principal, secrets: Sequence[str]) -> None:
@@ -64,26 +128,22 @@ def check_names(principal: Principal, secrets: Sequence[str]) -> None:
             raise leases.unknown(at, name)
 
 
-def _provider(name: str) -> Provider:
+def _provider(name: str | None) -> Provider:
+    if name is None:
+        raise invalid(
+            ["body", "sut", "provider"], "Name the model's provider, or one of your connections (sut.connection)"
+        )
     if name not in providers.PROVIDERS:
         near = limits.nearest(name, tuple(providers.names()))
         raise invalid(["body", "sut", "provider"], f"There is no provider {name!r}: {near}")
     return providers.get(name)
 
 
-def _key(principal: Principal, provider: Provider) -> dict[str, Any]:
-    """The account's secret for the provider's host, else nothing where the provider needs no key."""
-    host = providers.host(provider.name)
+def _key(principal: Principal, provider: Provider, host: str) -> dict[str, Any]:
+    """The account's secret for the host, else nothing where the provider needs no key."""
     rule = None if provider.auth == "none" or not host else vault.rule_for_host(principal.account, host)
     if rule is not None:
-        return {
-            "kind": "secret",
-            "secret": rule.secret_id,
-            "version": rule.secret.version,
-            "inject_kind": rule.inject_kind,
-            "inject_target": rule.inject_target,
-            "host": host,
-        }
+        return _sealed(rule, host)
     if not provider.needs_key:
         return {"kind": "none"}
     raise DomainError(
@@ -93,3 +153,14 @@ def _key(principal: Principal, provider: Provider) -> dict[str, Any]:
         f"`benchwright secrets add NAME KEY --rule {host}:bearer:Authorization`.",
         errors=[{"loc": ["body", "sut", "provider"], "msg": f"no secret whose rule matches {host}"}],
     )
+
+
+def _sealed(rule: SecretRule, host: str) -> dict[str, Any]:
+    return {
+        "kind": "secret",
+        "secret": rule.secret_id,
+        "version": rule.secret.version,
+        "inject_kind": rule.inject_kind,
+        "inject_target": rule.inject_target,
+        "host": host,
+    }

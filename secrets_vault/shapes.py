@@ -33,7 +33,7 @@ def use_object(use: SecretUse) -> dict[str, Any]:
         "object": "secret_use",
         "secret": use.secret_id,
         "version": use.version,
-        "run": use.reference,
+        "run": use.reference or None,  # a connection was tried
         "via": use.via,
         "host": use.host,
         "path": use.path,

@@ -77,4 +77,5 @@ PATHS: dict[str, str] = {
     "impl_id": "Of a scorer: `imp_…`.",
     "secret_id": "Of a secret: `sec_…`.",
     "entry_id": "Of an entry of your host policy: `hp_…`.",
+    "connection_id": "Of a connection: `con_…`.",
 }

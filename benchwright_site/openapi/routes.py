@@ -126,6 +126,21 @@ ROUTES: dict[str, Route] = {
         (*paged("last_at", "host", default="-last_at"), *_BLOCKED),
     ),
     "DELETE /host_policy/{entry_id}": Route("remove_host", None),
+    "GET /connections": Route(
+        "list_connections",
+        "ConnectionList",
+        (
+            *paged("created_at", "updated_at", "name", default="-created_at"),
+            query("name", "Only with this name."),
+            query("kind", "Only of this kind: ai_model, compute."),
+            query("provider", "Only of this provider."),
+        ),
+    ),
+    "POST /connections": Route("create_connection", "Connection"),
+    "GET /connections/{connection_id}": Route("get_connection", "Connection", (IF_NONE_MATCH,)),
+    "PATCH /connections/{connection_id}": Route("update_connection", "Connection", (IF_MATCH,)),
+    "DELETE /connections/{connection_id}": Route("delete_connection", None),
+    "POST /connections/{connection_id}/test": Route("test_connection", "ConnectionTest"),
     "POST /runs": Route("launch_run", "Run"),
     "GET /runs": Route(
         "list_runs",

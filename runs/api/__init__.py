@@ -1,9 +1,9 @@
-"""/v1/runs: the doors of runs. They hold no rules: read the request, call one function, render."""
+"""/v1/runs and /v1/connections: doors. They hold no rules: read the request, call one function, render."""
 
 from ninja import Router
 
-from runs.api import artifacts, blocked, changes, following, listing, results, scoring
+from runs.api import artifacts, blocked, changes, connections, following, listing, results, scoring
 
 router = Router(tags=["runs"])
-for part in (changes, listing, following, results, artifacts, blocked, scoring):
+for part in (changes, listing, following, results, artifacts, blocked, scoring, connections):
     router.add_router("", part.router)

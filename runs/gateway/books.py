@@ -73,28 +73,33 @@ class Books:
             raise LeaseRefused("run_over", "the run has ended or does not exist")
         sut, sut_key = rows[0]["sut"], rows[0]["sut_key"]
         model = str(sut.get("model") or "")
-        try:
-            provider = providers.get(sut.get("provider") or "")
-        except KeyError as bad:
-            raise LeaseRefused("unknown_provider", str(bad.args[0])) from None
-        value = await self._open_secret(rows[0]["owner_id"], sut_key, provider)
-        base = (sut.get("base_url") or providers.base_url(provider.name)).rstrip("/")
-        pool = None
-        if provider.name != "simulated":
-            pool = Pool(
-                target(provider, base, sut_key, value, model), self._tls() if base.startswith("https:") else None
-            )
+        provider, base, value, pool = await self.endpoint(rows[0]["owner_id"], sut, sut_key)
         owner = sut_key.get("secret") if sut_key.get("kind") == "secret" else None
         # Providers limit per key and model: a model that is refused must not hold up another one on the same key.
         pace = self._pace((base or provider.name, owner or "", model))
         used = (await self.store.read(HAS_CALLS, (run,)))[0]["exists"]
         return RunBook(
             run=run, account=str(rows[0]["owner_id"]), model=model, provider=provider, apis=table.of(provider),
-            base_url=base, params=sut.get("params") or {},
+            base_url=base, params=sut.get("params") or {}, prices=sut.get("prices") or {},
             secret=owner, uses=_uses(run, sut_key, pool.target) if owner and pool else {},
             redactor=Redactor(value), pace=pace, pool=pool,
             at_once=max(LEAST_AT_ONCE, 8 * rows[0]["concurrency"]), fresh=not used,
         )  # fmt: skip
+
+    async def endpoint(
+        self, account: Any, sut: dict[str, Any], sut_key: dict[str, Any]
+    ) -> tuple[Provider, str, bytes, Pool | None]:
+        """Provider, base URL, opened key, and connections with the key in place (None = simulated). LeaseRefused."""
+        try:
+            provider = providers.get(sut.get("provider") or "")
+        except KeyError as bad:
+            raise LeaseRefused("unknown_provider", str(bad.args[0])) from None
+        value = await self._open_secret(account, sut_key, provider)
+        base = (sut.get("base_url") or providers.base_url(provider.name)).rstrip("/")
+        if provider.name == "simulated":
+            return provider, base, value, None
+        where = target(provider, base, sut_key, value, str(sut.get("model") or ""))
+        return provider, base, value, Pool(where, self._tls() if base.startswith("https:") else None)
 
     def _pace(self, place: tuple[str, str, str]) -> Pace:
         """What was learnt about a key and model outlives the runs that learnt it, up to a number of them."""

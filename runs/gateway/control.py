@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from runs.gateway import trying
 from runs.gateway.books import LeaseRefused
 
 if TYPE_CHECKING:
@@ -128,6 +129,11 @@ class Control:
             return {"ok": True, **self.gate.waited(message["lease"], message["cells"])}
         if operation == "held":
             return {"ok": True, "words": self.gate.held(message["lease"])}
+        if operation == "try":
+            return {
+                "ok": True,
+                **await trying.attempt(self.gate, message["account"], message["sut"], message["sut_key"]),
+            }
         if operation == "ping":
             return {"ok": True}
         return {"ok": False, "code": "unknown_op", "detail": f"there is no {operation!r}"}

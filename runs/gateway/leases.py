@@ -96,6 +96,7 @@ class RunBook:
     apis: Mapping[bytes, Api]  # by the path that scorers post to
     base_url: str
     params: dict[str, Any]
+    prices: Mapping[str, Mapping[str, int]]  # of the run's connection: they go before the shipped ones
     secret: str | None  # id
     uses: Mapping[str, Use]  # by endpoint: what is noted when the secret is sent there
     redactor: Redactor

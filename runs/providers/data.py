@@ -25,6 +25,7 @@ class Provider:
 
     ``usage_include``: tells usage and cost only when asked. ``no_stream_options``: refuses that field.
     ``messages``: chat is translated to Anthropic's own API. ``deployments``: see docs/providers.md on Azure.
+    ``routes``: passes calls on to other providers, and can be told to which.
     """
 
     name: str
@@ -58,7 +59,7 @@ _SHIPPED = (
         "https://openrouter.ai/api/v1",
         reports_cost=True,
         apis=_ALL,
-        quirks=frozenset({"usage_include"}),
+        quirks=frozenset({"usage_include", "routes"}),
     ),
     Provider("openai", "OpenAI", "https://api.openai.com/v1", apis=_ALL, renames=_NEWER, spares=_REASONING),
     Provider(

@@ -1,5 +1,6 @@
 """What a call used and what it cost. Everything here takes a provider's word as it comes and believes no shape."""
 
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -94,19 +95,51 @@ def _said(body: bytes | int) -> int:
     return total
 
 
-def cost_of(usage: Usage, provider: Provider, asked: str, served: str | None) -> tuple[int | None, str | None]:
-    """``(micro-cents or None = unpriced, by what)``. Rounded half to even once."""
+def cost_of(
+    usage: Usage,
+    provider: Provider,
+    asked: str,
+    served: str | None,
+    agreed: Mapping[str, Mapping[str, int]] | None = None,
+) -> tuple[int | None, str | None]:
+    """``(micro-cents or None = unpriced, by what)``. Rounded half to even once.
+
+    ``agreed``: a connection's own prices, micro-cents per 1M tokens by model or "*": {input, output, cached_input}.
+    """
+    price = _agreed(agreed, asked, served) if agreed else None
+    if price is not None:
+        return _sum(usage, price), "connection"
     if provider.free:
         return 0, "free"
     if usage.reported is not None:
         return usage.reported, "reported"
     price = _find(provider.name, served or asked) or _find(provider.name, asked)
-    if price is None:
-        return None, None
+    return (None, None) if price is None else (_sum(usage, price), VERSION)
+
+
+def priceable(provider: Provider, model: str, agreed: Mapping[str, Mapping[str, int]] | None = None) -> bool:
+    """Whether calls of the model will have a cost: agreed, reported, listed, or nothing on one's own machine."""
+    return bool(
+        (agreed and _agreed(agreed, model, None))
+        or provider.free
+        or provider.reports_cost
+        or _find(provider.name, model)
+    )
+
+
+def _sum(usage: Usage, price: Price) -> int:
     plain = usage.tokens_in - usage.cached
     total = plain * price.tokens_in + usage.cached * price.cached + usage.tokens_out * price.tokens_out
     whole, rest = divmod(total, 1_000_000)
-    return whole + (rest > 500_000 or (rest == 500_000 and whole % 2 == 1)), VERSION
+    return whole + (rest > 500_000 or (rest == 500_000 and whole % 2 == 1))
+
+
+def _agreed(prices: Mapping[str, Mapping[str, int]], asked: str, served: str | None) -> Price | None:
+    for name in (asked, served or "", SNAPSHOT.sub("", asked.lower()), "*"):
+        found = prices.get(name.lower())
+        if found is not None:
+            return Price(found["input"], found["output"], found["cached_input"])
+    return None
 
 
 def _find(provider: str, model: str) -> Price | None:

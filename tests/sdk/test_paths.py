@@ -19,8 +19,6 @@ LATER = {
     *("GET /registry/benchmarks/{}/range", "GET /registry/subsets/{}/leaderboard"),
     *("POST /build/subsets", "GET /build/subsets/{}/recipe", "PATCH /build/subsets/{}/recipe"),
     *("GET /build/subsets/{}/samples", "PATCH /build/subsets/{}/samples"),
-    *("GET /connections", "POST /connections", "GET /connections/{}", "PATCH /connections/{}"),
-    *("DELETE /connections/{}", "POST /connections/{}/test"),
     *("GET /billing/balance", "GET /billing/controls", "PATCH /billing/controls", "POST /billing/topups"),
     *("GET /billing/topups/{}", "GET /billing/transactions", "GET /billing/usage_trend", "GET /billing/export"),
     *("GET /webhooks", "POST /webhooks", "GET /webhooks/{}", "PATCH /webhooks/{}", "DELETE /webhooks/{}"),

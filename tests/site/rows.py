@@ -5,7 +5,9 @@ from typing import Any
 
 from django.test import Client
 
+from accounts.principal import Principal
 from runs.artifacts import records
+from runs.connections import setting_up
 from secrets_vault.host_policy import entries
 from secrets_vault.models import Secret
 from tests.factories import launched
@@ -62,6 +64,12 @@ ROWS = {
     "POST /host_policy/starter_pack": Row("new", 200, {}),
     "GET /host_policy/blocked_hosts": Row("list"),
     "DELETE /host_policy/{entry_id}": Row("entry", 204),
+    "GET /connections": Row("list"),
+    "POST /connections": Row("new", 201, {"name": "mine", "provider": "vllm"}),
+    "GET /connections/{connection_id}": Row("connection"),
+    "PATCH /connections/{connection_id}": Row("connection", 200, {"name": "other"}),
+    "DELETE /connections/{connection_id}": Row("connection", 204),
+    "POST /connections/{connection_id}/test": Row("connection", 503, {"model": "m"}),  # no gateway runs here
     "POST /runs": Row(
         "benchmark", 201, {"benchmark": "{benchmark_id}", "subset": "{subset_id}", "sut": launched.LOCAL}
     ),
@@ -108,6 +116,9 @@ def things_of(owner):
         "impl_id": scorer.id,
         "secret_id": secret.id,
         "entry_id": entries.add(launched.acting(owner), "api.example.com").entry.id,
+        "connection_id": setting_up.create(
+            Principal(owner, frozenset(), ""), "box", setting_up.Wanted("ai_model", "vllm", "", {}, {}, {}), None
+        ).id,
         "run_id": str(run.id),
         "result_id": run.results.first().id,
         "artifact_id": records.put(run.id, "summary", "summary.json", b"{}").id,

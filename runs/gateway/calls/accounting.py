@@ -19,4 +19,4 @@ def charge(call: Call, book: RunBook, usage: Usage, served: str | None) -> None:
     call.served = served
     call.tokens_in, call.tokens_out, call.tokens_cached, call.tokens_reasoning = usage[:4]
     call.estimated = usage.estimated
-    call.cost, call.priced_by = metering.cost_of(usage, book.provider, book.model, served)
+    call.cost, call.priced_by = metering.cost_of(usage, book.provider, book.model, served, book.prices)

@@ -36,6 +36,7 @@ COMMANDS = {
     "bench": ("bench:group", "Author benchmarks: subsets, rows, scorers."),
     "secrets": ("secrets:group", "Keep provider keys in the vault."),
     "hosts": ("hosts:group", "Which hosts runs may reach, and which they tried in vain."),
+    "connections": ("connections:group", "Model endpoints and compute backends under a name."),
     "billing": ("billing:group", "Balance, top-ups, ledger."),
     "hooks": ("hooks:group", "Webhooks: be told when a run ends."),
     "login": ("account:login", "Store a token for this machine."),

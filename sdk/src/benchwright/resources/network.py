@@ -11,24 +11,31 @@ from .base import Resource
 class Connections(Resource):
     """``bw.connections``"""
 
-    def list(self, limit: int | None = None) -> Page:
-        return self._page("/connections", limit=limit)
+    def list(self, kind: str | None = None, limit: int | None = None) -> Page:
+        return self._page("/connections", kind=kind, limit=limit)
 
     def get(self, con_id: str) -> Object:
         return self._get(f"/connections/{segment(con_id)}")
 
-    def create(self, *, idempotency_key: str | None = None, **fields: Any) -> Object:
-        return self._create("/connections", fields, idempotency_key)
+    def create(self, name: str, provider: str, *, idempotency_key: str | None = None, **fields: Any) -> Object:
+        """Set one up: ``kind`` (ai_model, compute), ``base_url``, ``secret`` (id or name), ``prices``, ``routing``.
+
+        ``prices={"model": {"input": …, "output": …}}`` in dollars per million tokens (``"*"``: any model);
+        ``routing={"upstream": "deepinfra", "quantization": "fp8"}`` pins a router;
+        ``metadata={"limits": {"run": {"model_cost": 5}}}`` bounds what its key may spend in each run.
+        """
+        return self._create("/connections", {"name": name, "provider": provider, **fields}, idempotency_key)
 
     def update(self, con_id: str, *, if_match: str | None = None, **fields: Any) -> Object:
+        """Change anything but kind and provider. Runs that are going keep what they were launched with."""
         return self._patch(f"/connections/{segment(con_id)}", fields, if_match)
 
     def delete(self, con_id: str) -> Object | None:
         return self._delete(f"/connections/{segment(con_id)}")
 
-    def test(self, con_id: str) -> Object:
-        """Ask the endpoint for a sign of life."""
-        return self._post(f"/connections/{segment(con_id)}/test", repeatable=True)
+    def test(self, con_id: str, model: str | None = None) -> Object:
+        """One tiny call: ``ok``, ``latency_ms``, ``served``, ``cost``, and what a ceiling would do (``cap``)."""
+        return self._post(f"/connections/{segment(con_id)}/test", given(model=model), repeatable=True)
 
 
 class HostPolicy(Resource):

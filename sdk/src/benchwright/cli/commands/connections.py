@@ -1,0 +1,138 @@
+"""``benchwright connections``."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..groups import Command, state_of, table_group
+from ..output import field, note, show, show_rows
+from .runs.act import confirmed
+
+if TYPE_CHECKING:
+    from ...client import Benchwright
+
+COMMANDS = {
+    "add": ("connections:add", "Set up a model endpoint or a compute backend."),
+    "ls": ("connections:list_connections", "Names, providers, base URLs."),
+    "show": ("connections:show_one", "One connection, whole."),
+    "test": ("connections:try_out", "One tiny call: does it answer, and at what price?"),
+    "rm": ("connections:remove", "Delete a connection."),
+}
+SHOWN = (
+    "ok",
+    "model",
+    "latency_ms",
+    "served",
+    "as_asked",
+    "upstream",
+    "tokens_in",
+    "tokens_out",
+    "cost",
+    "priced_by",
+    "cap",
+    "error",
+)
+
+
+@table_group("connections", COMMANDS)
+def group() -> None:
+    """Model endpoints and compute backends under a name (`--provider` and `sut.connection` of a launch)."""
+
+
+def price(text: str) -> tuple[str, dict[str, float]]:
+    """``MODEL=INPUT,OUTPUT[,CACHED]``: dollars per million tokens."""
+    model, equals, amounts = text.rpartition("=")
+    try:
+        figures = [float(each) for each in amounts.split(",")]
+    except ValueError:
+        figures = []
+    if not equals or not model or len(figures) not in (2, 3):
+        raise click.BadParameter(
+            f"--price {text!r} is not of the form MODEL=INPUT,OUTPUT or MODEL=INPUT,OUTPUT,CACHED."
+        )
+    return model, dict(zip(("input", "output", "cached_input"), figures, strict=False))
+
+
+@click.command("add", cls=Command)
+@click.argument("name")
+@click.option("--provider", required=True, help="Such as openrouter, openai, vllm; e2b or sandbox0 with --compute.")
+@click.option("--compute", is_flag=True, help="A compute backend, not a model endpoint.")
+@click.option("--url", metavar="URL", help="Where it is, if not at the provider's own address.")
+@click.option("--secret", metavar="NAME", help="The secret that opens it; else the one whose rule matches the host.")
+@click.option(
+    "--price", "prices", multiple=True, metavar="MODEL=IN,OUT", help="Dollars per million tokens; repeatable."
+)
+@click.option("--upstream", help="Pin a router to this upstream.")
+@click.option("--quantization", help="Pin a router to this quantisation, such as fp8.")
+@click.option("--model-cost", type=float, metavar="USD", help="What its key may spend in each run.")
+@click.option("--model", help="The model that `test` calls.")
+def add(name: str, provider: str, compute: bool, **given: Any) -> None:
+    """Set up a model endpoint or a compute backend under NAME."""
+    state = state_of()
+    fields: dict[str, Any] = {"kind": "compute" if compute else "ai_model"}
+    fields |= {key: given[source] for key, source in (("base_url", "url"), ("secret", "secret")) if given[source]}
+    if given["prices"]:
+        fields["prices"] = dict(price(text) for text in given["prices"])
+    routing = {key: given[key] for key in ("upstream", "quantization") if given[key]}
+    metadata: dict[str, Any] = {"model": given["model"]} if given["model"] else {}
+    if given["model_cost"] is not None:
+        metadata["limits"] = {"run": {"model_cost": given["model_cost"]}}
+    fields |= {key: value for key, value in (("routing", routing), ("metadata", metadata)) if value}
+    show(state, state.client().connections.create(name, provider, **fields))
+
+
+@click.command("ls", cls=Command)
+def list_connections() -> None:
+    """Names, providers, base URLs."""
+    columns = [(name, field(name)) for name in ("id", "name", "kind", "provider", "base_url", "secret", "created_at")]
+    state = state_of()
+    rows = state.client().connections.list()
+    show_rows(state, rows, columns, "No connections yet. `benchwright connections add NAME --provider …` sets one up.")
+
+
+@click.command("show", cls=Command)
+@click.argument("name")
+def show_one(name: str) -> None:
+    """One connection, whole."""
+    state = state_of()
+    show(state, find(state.client(), name))
+
+
+@click.command("test", cls=Command)
+@click.argument("name")
+@click.option("--model", help="The model to call; else the connection's usual one.")
+def try_out(name: str, model: str | None) -> None:
+    """One tiny call: latency, the model that served it, its price, what a ceiling on cost would do.
+
+    Exit code 1 where the endpoint did not answer.
+    """
+    state = state_of()
+    client = state.client()
+    found = client.connections.test(find(client, name)["id"], model)
+    show(state, found, SHOWN)
+    if not found["ok"]:
+        raise SystemExit(1)
+
+
+@click.command("rm", cls=Command)
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove(name: str, yes: bool) -> None:
+    """Delete a connection. Its secret stays, and runs under way go on."""
+    client = state_of().client()
+    found = find(client, name)
+    confirmed(yes, f"Delete connection {found['name']}?")
+    client.connections.delete(found["id"])
+    note(f"connection {found['name']} is deleted.")
+
+
+def find(client: "Benchwright", name: str) -> Any:
+    """By id or by name. Raises click.UsageError when there is none."""
+    if name.startswith("con_"):
+        return client.connections.get(name)
+    rows = list(client.connections.list())
+    for row in rows:
+        if row["name"] == name:
+            return row
+    known = ", ".join(row["name"] for row in rows) or "none"
+    raise click.UsageError(f"No connection named {name!r}. Known: {known}.")
