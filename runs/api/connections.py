@@ -98,10 +98,11 @@ def delete(request: HttpRequest, connection_id: str) -> HttpResponse:
 
 
 @router.post("/connections/{connection_id}/test", auth=requires("secrets:write"), response=Any)
-def test(request: HttpRequest, connection_id: str, body: TryBody) -> dict[str, Any]:
+@idempotent
+def test(request: HttpRequest, connection_id: str, body: TryBody) -> HttpResponse:
     """One tiny call of `model`: does it answer, how fast, as which model, at what price, and what would a cap do."""
     caller = principal(request)
-    return trying.try_out(caller, queries.connection(caller, connection_id), body.model)
+    return answer(trying.try_out(caller, queries.connection(caller, connection_id), body.model))
 
 
 def _tag(found: Connection) -> str:

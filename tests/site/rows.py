@@ -69,7 +69,7 @@ ROWS = {
     "GET /connections/{connection_id}": Row("connection"),
     "PATCH /connections/{connection_id}": Row("connection", 200, {"name": "other"}),
     "DELETE /connections/{connection_id}": Row("connection", 204),
-    "POST /connections/{connection_id}/test": Row("connection", 503, {"model": "m"}),  # no gateway runs here
+    "POST /connections/{connection_id}/test": Row("connection", 422, {"model": "m"}),  # of a compute one
     "POST /runs": Row(
         "benchmark", 201, {"benchmark": "{benchmark_id}", "subset": "{subset_id}", "sut": launched.LOCAL}
     ),
@@ -117,7 +117,7 @@ def things_of(owner):
         "secret_id": secret.id,
         "entry_id": entries.add(launched.acting(owner), "api.example.com").entry.id,
         "connection_id": setting_up.create(
-            Principal(owner, frozenset(), ""), "box", setting_up.Wanted("ai_model", "vllm", "", {}, {}, {}), None
+            Principal(owner, frozenset(), ""), "box", setting_up.Wanted("compute", "sandbox0", "", {}, {}, {}), None
         ).id,
         "run_id": str(run.id),
         "result_id": run.results.first().id,
