@@ -107,7 +107,7 @@ _TELLERS: dict[str, Callable[[Data], str]] = {
     "MaterializeTaskStarted": _started,
     "MaterializeTaskResult": _result,
     "ModelRetry": lambda data: f"{_cell(data)}: {retry(data)}" if data.get("task_id") else retry(data),
-    "HostBlocked": lambda data: f"{data.get('host', 'a host')} was blocked",
+    "HostBlocked": lambda data: str(data.get("message") or f"{data.get('host', 'a host')} was blocked"),
     "LimitWarning": lambda data: f"{data.get('limit', 'A ceiling')} is near",
     "InputNeeded": lambda data: str(data.get("question", "")),
     "RunHalted": lambda data: halt_words(data.get("halt_reason"), str(data.get("note") or "")),

@@ -37,6 +37,18 @@ ODD_HOSTS = [
     "-a.test", "a-.test", "*.a.test", "a.test:80", "１２７.0.0.1", "ⓛocalhost", "loc\u00adalhost", "a.te\u0131st", "a" * 64 + ".test",
     "a.test\x00.b.test", "ip6-localhost", "",
 ]  # fmt: skip
+GOOD_HOSTS = [
+    *((each, each) for each in (
+        "example.com", "api.example.com", "a.b.c.d.e.example.com", "x.co", "3com.com", "1.example.com", "127.example.com",
+        "a-b.example.com", "a--b.example.com", "x_y.example.com", "_dmarc.example.com", "xn--bcher-kva.example",
+        "example.xn--p1ai", "0x.example.com", "localhost.example.com", "api2.example.com", "n1.n2.n3.io", "a" * 63 + ".com",
+        "1.1.1.1", "8.8.8.8", "255.255.255.254", "2606:4700:4700::1111",
+    )),
+    ("EXAMPLE.com", "example.com"), ("Api.Example.Com.", "api.example.com"), ("example.com.", "example.com"),
+    ("XN--BCHER-KVA.example", "xn--bcher-kva.example"), ("[2606:4700:4700::1111]", "2606:4700:4700::1111"),
+    ("2606:4700:4700:0:0:0:0:1111", "2606:4700:4700::1111"), ("[2606:4700:4700:0000::1111]", "2606:4700:4700::1111"),
+    ("1.1.1.1.", "1.1.1.1"),
+]  # fmt: skip
 PLAIN_HOSTS = [
     ("A.TEST", "a.test"), ("a.test.", "a.test"), ("a.test", "a.test"), ("A.Test.", "a.test"), ("b.test", "b.test"),
     ("B.TEST.", "b.test"), ("api.openrouter.test", "api.openrouter.test"), ("API.OpenRouter.Test", "api.openrouter.test"),
@@ -99,6 +111,11 @@ def test_h04_it_reads_hosts_as_the_rules_of_secrets_do() -> None:
         except OddHost:
             continue
         assert read == normal_host(host) == plain(read), host
+
+
+@pytest.mark.parametrize(("written", "host"), GOOD_HOSTS)
+def test_h04_it_takes_hosts_that_are_written_plainly(written: str, host: str) -> None:
+    assert plain(written) == host == normal_host(written)
 
 
 # --- DNS ---

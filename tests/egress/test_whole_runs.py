@@ -1,5 +1,8 @@
 """Scorers in real sandboxes reach the hosts that they may, with what belongs to these, and nothing else."""
 
+import threading
+import time
+
 import pytest
 
 from accounts.models import User
@@ -122,3 +125,30 @@ def test_a_solve_that_is_kept_from_its_host_is_no_wrong_answer(
         *[("errored", "blocked_host")] * 4, ("passed", None), ("unscored", "scorer_exception"),
     ]  # fmt: skip
     assert "host_blocked" in rows[0].error_message
+
+
+def test_it_goes_on_after_the_gateway_was_killed(
+    alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts
+) -> None:
+    """The door is opened anew, with the token that the sandbox already has."""
+    hosts.forget()
+    hosts.say("a.test", "/slow", [(0.0, b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsl"), (0.9, b"ow")])
+    run = launched(alice, *["get('https://a.test/slow')"] * 6, network=("a.test",))
+    run.impl.code = run.impl.code.replace("except Exception as error:", "except ImportError as error:")
+    run.impl.save()
+    Run.objects.filter(id=run.id).update(concurrency=2)
+
+    def kill() -> None:
+        until = time.monotonic() + 20
+        while not hosts.seen and time.monotonic() < until:
+            time.sleep(0.05)
+        gateway.kill()
+        time.sleep(0.3)
+        gateway.start()
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    ended = work(run)
+    killing.join()
+    assert (ended.status, ended.passed) == ("ok", 6)
+    assert outputs(ended)[-1] == [200, "slow"]
