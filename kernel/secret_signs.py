@@ -39,7 +39,7 @@ _HEADS = frozenset((
     "ghr", "git", "glp", "AKI", "ASI", "AIz", "GOC", "xox", "sk_", "rk_", "whs", "npm", "pyp", "bw_",
 ))
 # fmt: on
-_MARKS = ("PRIVATE KEY-----", "hooks.slack.com/", "ya29.", "bwk1.", "SG.")
+_MARKS = ("PRIVATE KEY-----", "hooks.slack.com/", "ya29.", "bwk1.", "bwe1.", "SG.")
 _WORD = re.compile(r"[A-Za-z0-9_-]{20,}")
 SIGNS = (
     _sign("an OpenRouter key", r"sk-or-(?P<key>v\d-[0-9a-f]{32,})"),
@@ -71,7 +71,7 @@ SIGNS = (
     _sign("an npm token", r"npm_(?P<key>[A-Za-z0-9]{36})"),
     _sign("a PyPI token", r"pypi-(?P<key>AgE[\w-]{50,})"),
     _sign("a Benchwright token", r"bw_(?:live|test)_pat_(?P<key>[A-Za-z0-9]{38})"),
-    _sign("a run's key", r"bwk1\.(?P<key>[\w-]+\.\d+\.\d+\.[\w-]{16,})"),
+    _sign("a run's key", r"bw[ek]1\.(?P<key>[\w-]+\.(?:\d+\.\d+|\w+)\.[\w-]{16,})"),
     Sign(
         "a private key",
         re.compile(

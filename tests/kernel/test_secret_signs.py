@@ -47,13 +47,14 @@ KEYS = {
     "pypi": "pypi" + "-AgEIcHlwaS5vcmc" + some(WORD, 60),
     "ours": "bw_live" + "_pat_" + some(WORD, 38),
     "a run's": "bwk1" + "." + some(HEX, 32) + ".17.1." + some(WORD, 43),
+    "a run's, for hosts": "bwe1" + "." + some(HEX, 32) + ".solve." + some(WORD, 43),
     "private key": "-----BEGIN " + "PRIVATE KEY-----\n" + some(WORD + "+/", 64) + "\n" + some(WORD, 40)
     + "\n-----END PRIVATE KEY-----",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", KEYS)
-def test_g12_it_knows_the_keys_of_providers(name: str) -> None:
+def test_g12_g13_it_knows_the_keys_of_providers_and_our_own(name: str) -> None:
     key = KEYS[name]
     for text in (key, f"use {key}.", f'{{"a":"{key}"}}', f"x={key}&y=1", f"(é{key})", f"line\\n{key}\\n"):
         assert secret_signs.found(text), text

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import random
+import re
 import string
 import textwrap
 from collections.abc import Callable
@@ -40,10 +41,10 @@ TELLING = textwrap.dedent("""
                 timeout=30,
             )
             print(reply.status_code, reply.headers, reply.text, file=sys.stderr)
-            print({name: value for name, value in os.environ.items() if name != "BW_MODEL_PROXY_KEY"})
+            print(dict(os.environ))
             if input == "raise":
                 raise ValueError(reply.text)
-            return {"said": reply.text, "headers": dict(reply.headers)}
+            return {"said": reply.text, "headers": dict(reply.headers), "key": key}
 
         def score(self, index, output, expected):
             return {"score": 0.5, "explanation": str(output), "metrics": {"output": output}}
@@ -117,7 +118,7 @@ def seen_by(client: Client, door: Any, run: Run) -> list[canary.Sink]:
     return [*sinks, *((page, client.get(page).content) for page in pages)]
 
 
-def test_g01_no_value_is_found_anywhere(
+def test_g01_g13_no_value_is_found_anywhere(
     alice: User, carol: User, api: Callable[..., Any], client: Client, gateway: GatewayProcess, model: Model,
     work: Callable[..., Run], tmp_path: Path, capfd: Any, caplog: Any, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
@@ -167,6 +168,10 @@ def test_g01_no_value_is_found_anywhere(
         living, shown, canary.tables(), canary.files(Path(os.environ["BENCHWRIGHT_DATA"]), tmp_path),
     )  # fmt: skip
     assert len(wanted) >= 20
+    runs_own = re.compile(rb"bwk1\.\w+\.\d+\.\d+\.[\w-]{8}")  # the run's keys follow the same rules (G-13)
+    found += [
+        place for place, content in (*shown, *canary.tables(), *canary.files(tmp_path)) if runs_own.search(content)
+    ]
     assert found == []
 
 
