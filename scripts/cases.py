@@ -130,6 +130,7 @@ CASES = {
     "G10": "two secrets for one host",
     "G11": "short secrets",
     "G12": "secrets pasted where they don't belong",
+    "G13": "run keys and signing secrets, by the same rules",
     "G14": "who used which secret",
     "H01": "somebody else's scorer and your keys",
     "H02": "addresses that are never dialled",

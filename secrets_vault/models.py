@@ -72,8 +72,9 @@ class SecretLease(models.Model):
 class SecretUse(models.Model):
     """How often one version of a secret was attached to requests of a run for one host and path (no query)."""
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    secret = models.ForeignKey(Secret, on_delete=models.CASCADE, related_name="uses")
+    # Written a second later by the proxies: an account that is deleted meanwhile must not have to wait for them.
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", db_constraint=False)
+    secret = models.ForeignKey(Secret, models.CASCADE, related_name="uses", db_constraint=False)
     version = models.IntegerField()
     reference = models.CharField(max_length=60)  # the run
     via = models.CharField(max_length=10)  # gateway, egress

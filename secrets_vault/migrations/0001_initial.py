@@ -89,8 +89,8 @@ class Migration(migrations.Migration):
                 ('uses', models.BigIntegerField(default=0)),
                 ('first_at', models.DateTimeField()),
                 ('last_at', models.DateTimeField()),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('secret', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='uses', to='secrets_vault.secret')),
+                ('owner', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('secret', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.CASCADE, related_name='uses', to='secrets_vault.secret')),
             ],
         ),
         migrations.CreateModel(
