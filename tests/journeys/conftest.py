@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchwright import Benchwright
+from tests.egress.conftest import egress_python
 from tests.factories.processes import Model
 from tests.operations.serving import Server, manage, serving
 
+__all__ = ["egress_python"]  # a fixture for these, too
 SCOPES = "runs:read,runs:write,artifacts:read,secrets:read,secrets:write,registry:read,registry:publish"
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from benchwright import Benchwright
-from tests.egress.conftest import egress_python  # noqa: F401 (a fixture)
 from tests.journeys.conftest import SCOPES
 from tests.operations.serving import Server, manage, serving
 from tests.twins.hosts_twin import Hosts, TestAuthority, answer
