@@ -277,7 +277,7 @@ def test_15_the_command_line(benchwright: Callable[..., Any], tmp_path: Path) ->
     benchwright("run", "publish", run)
     assert child not in benchwright("run", "ls", "--status", "queued")
     benchwright("run", "ls", "--status", "running")
-    (first,) = json.loads(benchwright("run", "tasks", run, "--limit", "1", "--output", "json"))[:1]
+    (first,) = json.loads(benchwright("run", "tasks", run, "--limit", "1", "--output", "json"))["data"]
     assert benchwright("run", "log", run, first["id"]) == "asking 0 + 1\n"
     benchwright("run", "delete", run, "--yes")
     benchwright("run", "show", run, code=2)

@@ -1,17 +1,13 @@
 """bench, secrets, account and doctor: what they send and what they print."""
 
-import email.utils
 import json
 import stat
-import time
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from benchwright import config
-from benchwright.cli.commands.doctor import clock
 from benchwright.cli.commands.secrets import rule
 
 
@@ -217,50 +213,6 @@ def test_tokens_are_minted_in_the_browser(twin: Any, call: Any) -> None:
     done = call("token", "create")
     assert done.out == f"{twin.url}/manage\n"
     assert twin.calls == []
-
-
-# --- doctor ---
-def healthy(twin: Any, reply: Any, secrets: int = 1) -> None:
-    twin.on("GET", "/healthz", reply({"status": "ok", "version": "9.9"}))
-    scopes = ["runs:read", "runs:write", "artifacts:read", "secrets:read", "billing:read", "registry:read"]
-    twin.on("GET", "/me", reply({"id": "1", "email": "a@b.c", "token": {"scopes": scopes}}))
-    data = [{"id": "sec_1", "name": "K"}] * secrets
-    twin.on("GET", "/secrets", reply({"object": "list", "data": data, "next_page_token": None}))
-
-
-def test_the_doctor_finds_nothing(twin: Any, reply: Any, call: Any) -> None:
-    healthy(twin, reply)
-    done = call("doctor", "--output", "table")
-    assert done.code == 0
-    assert "version 9.9" in done.out
-    assert "→" not in done.out
-    assert [json.loads(line)["level"] for line in call("doctor").out.splitlines()] == ["ok"] * 6
-
-
-def test_the_doctor_names_a_cure_for_each_finding(twin: Any, reply: Any, call: Any) -> None:
-    healthy(twin, reply, secrets=0)
-    twin.on("GET", "/me", reply({"id": "1", "token": {"scopes": ["runs:read"]}}))
-    done = call("doctor", "--output", "table")
-    assert done.code == 0
-    assert "! scopes: missing of the starter set: runs:write" in done.out
-    assert "benchwright secrets add OPENROUTER_API_KEY" in done.out
-
-
-def test_the_doctor_ends_with_5_when_nothing_can_go(twin: Any, reply: Any, refusal: Any, call: Any) -> None:
-    healthy(twin, reply)
-    twin.on("GET", "/me", refusal(401, "token_expired", "The token has expired."))
-    done = call("doctor", "--output", "table")
-    assert done.code == 5
-    assert "✗ token: The token has expired." in done.out
-    assert call("doctor", "--base-url", "http://127.0.0.1:9").code == 5
-    twin.on("GET", "/healthz", reply(b"<html>", 404, {"Content-Type": "text/html"}))
-    assert "this address is Benchwright's" in call("doctor", "--output", "table").out
-
-
-@pytest.mark.parametrize(("skew", "level"), [(0, "ok"), (300, "warn"), (-300, "warn")])
-def test_the_doctor_compares_the_clocks(skew: float, level: str) -> None:
-    date = email.utils.formatdate(time.time() + skew, usegmt=True)
-    assert [finding.level for finding in clock(httpx.Response(200, headers={"Date": date}))] == [level]
 
 
 # --- output and the rest ---

@@ -42,7 +42,7 @@ COMMANDS = {
     "login": ("account:login", "Store a token for this machine."),
     "token": ("account:token", "Mint tokens (in the browser)."),
     "me": ("account:me", "Who am I, and what may this token do?"),
-    "doctor": ("doctor:doctor", "Check server, token, scopes, provider key and clock."),
+    "doctor": ("doctor:doctor", "Check server, token, scopes, provider keys and clock."),
 }
 
 EPILOG = """Exit codes: 0 ok · 1 gate failed · 2 usage · 3 run failed or halted · 4 gate inconclusive ·

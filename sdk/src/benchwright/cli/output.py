@@ -28,6 +28,11 @@ def show(state: State, value: Any, fields: Sequence[str] | None = None) -> None:
         click.echo(_document(state.format, data), nl=False)
 
 
+def show_sheet(pairs: Iterable[tuple[str, str]]) -> None:
+    """Names and words of one thing, for a person."""
+    _print_table(None, [(name, one_line(text)) for name, text in pairs])
+
+
 def show_rows(state: State, rows: Iterable[Any], columns: Sequence[Column], empty: str = "Nothing here.") -> None:
     """A list. Only the table chooses columns; the other formats print whole objects."""
     if state.format == "ndjson":

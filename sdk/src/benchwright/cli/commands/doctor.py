@@ -2,7 +2,7 @@
 
 import email.utils
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import click
 from ...errors import APIConnectionError, APIError, BenchwrightError, PermissionDeniedError
 from ..groups import Command, State, state_of
 from ..output import show_rows
+from ..providers import KNOWN, Known, answering
 from ..text import clean
 
 if TYPE_CHECKING:
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 STARTER_SCOPES = ("runs:read", "runs:write", "artifacts:read", "secrets:read", "billing:read", "registry:read")
 SKEW = 30.0  # seconds
 BARRED = 5
-SIGNS = {"ok": "✓", "warn": "!", "fail": "✗"}
+SIGNS = {"ok": "✓", "warn": "!", "unknown": "?", "fail": "✗"}
+FREE = "local, ollama, vllm (your own machine) and simulated (no model)"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """``level`` is ok, warn (a run may still go) or fail (none can)."""
+    """``level`` is ok, warn (a run may still go), unknown (could not be checked) or fail (none can go)."""
 
     check: str
     level: str
@@ -34,17 +36,18 @@ class Finding:
 
 @click.command("doctor", cls=Command)
 def doctor() -> int:
-    """Check server, token, scopes, provider key and clock. Each finding comes with its cure.
+    """Check server, token, scopes, provider keys and clock. Each finding comes with its cure.
 
-    Exit code 5 when the server can't be reached or the token is not taken, else 0.
+    What could not be checked is told as such, with the reason. Exit code 5 when the server can't be reached or the
+    token is not taken, else 0.
     """
     state = state_of()
     findings = list(examine(state))
     if state.format == "table":
         for found in findings:
             click.echo(f"{SIGNS[found.level]} {clean(found.check)}: {clean(found.detail)}")
-            if found.cure:
-                click.echo(f"  → {clean(found.cure)}")
+            for number, line in enumerate(clean(found.cure).splitlines()):
+                click.echo(f"  {' ' if number else '→'} {line}")
     else:
         show_rows(state, [{"object": "finding", **asdict(found)} for found in findings], [])
     return BARRED if any(found.level == "fail" for found in findings) else 0
@@ -121,20 +124,60 @@ def _account(client: "Benchwright") -> Iterator[Finding]:
         yield Finding("scopes", "warn", f"missing of the starter set: {', '.join(lacking)}", cure)
     else:
         yield Finding("scopes", "ok", ", ".join(sorted(scopes)))
-    yield from _provider_key(client)
+    yield from _provider_keys(client, scopes)
 
 
-def _provider_key(client: "Benchwright") -> Iterator[Finding]:
+def _provider_keys(client: "Benchwright", scopes: Set[str]) -> Iterator[Finding]:
+    """Which providers a launch can reach with the account's keys, and how to add what is missing."""
+    if scopes and "secrets:read" not in scopes:
+        yield _not_looked_at(client)
+        return
     try:
-        names = [row["name"] for row in client.secrets.list()]
-    except PermissionDeniedError as error:
-        yield Finding("provider key", "warn", str(error))
+        secrets = list(client.secrets.list())
+    except PermissionDeniedError:
+        yield _not_looked_at(client)
         return
     except BenchwrightError as error:
-        yield Finding("provider key", "warn", f"could not be looked up: {error}")
+        yield Finding("provider keys", "unknown", f"not checked: {error}")
         return
-    if names:
-        yield Finding("provider key", "ok", ", ".join(names))
+    may_add = not scopes or "secrets:write" in scopes
+    yield from keys(secrets, "" if may_add else f"{client.base_url}/manage/secrets")
+
+
+def _not_looked_at(client: "Benchwright") -> Finding:
+    said = (
+        "not checked: this token lacks secrets:read, so it may not see which keys are stored. Launches use them still"
+    )
+    cure = f"To check them, mint a token with secrets:read at {client.base_url}/manage/tokens and run doctor with it."
+    return Finding("provider keys", "unknown", said, cure)
+
+
+def keys(secrets: Sequence[Mapping[str, Any]], page: str = "") -> Iterator[Finding]:
+    """Findings about the well-known providers' keys, from the stored secrets.
+
+    ``page``: where a key is stored by a browser, given when the token may not store one.
+    """
+    found = {known: answering(secrets, known.host) for known in KNOWN}
+    have = ", ".join(f"{known.provider} ({name})" for known, name in found.items() if name)
+    lacking = [known for known, name in found.items() if not name]
+    stored = {str(secret.get("name")) for secret in secrets}
+    if have:
+        rest = ", ".join(known.provider for known in lacking)
+        yield Finding(
+            "provider keys", "ok", have + (f"; none for {rest} (needed only where you use them)" if rest else "")
+        )
     else:
-        cure = "benchwright secrets add OPENROUTER_API_KEY (the providers local and simulated need none)"
-        yield Finding("provider key", "warn", "no secret is stored", cure)
+        others = f"; none of the stored ones ({', '.join(sorted(stored))}) is for a shipped provider" if stored else ""
+        detail = f"there is none for any provider{others}. Without one only {FREE} can be asked"
+        how = f"Store the one that you have at {page}; this token lacks secrets:write. With one that has it:"
+        first = how if page else "Store the one that you have:"
+        yield Finding("provider keys", "warn", detail, "\n".join([first, *map(_command, lacking)]))
+    for known in lacking:
+        if known.secret in stored:  # the name promises what its rules don't keep
+            cure = f"Delete it (benchwright secrets rm {known.secret}), then store it again:\n{_command(known)}"
+            said = f"it has no rule for {known.host}, so {known.provider} never gets it"
+            yield Finding(known.secret, "warn", said, cure)
+
+
+def _command(known: Known) -> str:
+    return f"{known.provider}: benchwright secrets add {known.secret}"

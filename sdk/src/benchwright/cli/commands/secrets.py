@@ -7,6 +7,7 @@ import click
 
 from ..groups import Command, state_of, table_group
 from ..output import field, note, show, show_rows
+from ..providers import RULES
 from ..values import value_of, value_options
 from .runs.act import confirmed
 
@@ -21,17 +22,6 @@ COMMANDS = {
     "rm": ("secrets:remove", "Delete a secret."),
 }
 KINDS = ("bearer", "header", "basic", "query")
-# Where the well-known keys go, so that nobody has to look it up.
-KNOWN = {
-    "OPENROUTER_API_KEY": "openrouter.ai:bearer:Authorization",
-    "OPENAI_API_KEY": "api.openai.com:bearer:Authorization",
-    "ANTHROPIC_API_KEY": "api.anthropic.com:header:x-api-key",
-    "GROQ_API_KEY": "api.groq.com:bearer:Authorization",
-    "TOGETHER_API_KEY": "api.together.xyz:bearer:Authorization",
-    "MISTRAL_API_KEY": "api.mistral.ai:bearer:Authorization",
-    "DEEPSEEK_API_KEY": "api.deepseek.com:bearer:Authorization",
-    "FIREWORKS_API_KEY": "api.fireworks.ai:bearer:Authorization",
-}
 
 
 @table_group("secrets", COMMANDS)
@@ -64,9 +54,9 @@ def add(name: str, rules: tuple[str, ...], description: str | None, value: str |
     well-known names it may be left out.
     """
     state = state_of()
-    if not rules and name in KNOWN:
-        rules = (KNOWN[name],)
-        note(f"rule {KNOWN[name]}")
+    if not rules and name in RULES:
+        rules = (RULES[name],)
+        note(f"rule {RULES[name]}")
     if not rules:
         raise click.UsageError("Say where the key goes: --rule host:kind:target, such as api.host.com:bearer.")
     made = [rule(text) for text in rules]

@@ -1,6 +1,7 @@
 """Follow a run to its end, say what came of it, and turn that into an exit code."""
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -81,7 +82,7 @@ def _result(
     return result
 
 
-def why_not_ok(run: "Object") -> str:
+def why_not_ok(run: Mapping[str, Any]) -> str:
     """``run … halted: limit_exceeded:run.cost`` with the words of the one who halted it, or what it failed with."""
     error = run.get("error") or {}
     reason = run.get("halt_reason") or error.get("message") or ""

@@ -78,7 +78,7 @@ class Progress:
         if self.rate:
             parts.append(f"{self.rate:.1f}/s")
         if self.eta and self.done < self.total:
-            low, high = (_duration(seconds) for seconds in self.eta)
+            low, high = (duration(seconds) for seconds in self.eta)
             parts.append(f"ETA {low}" if low == high else f"ETA {low} to {high}")
         if self.spent:
             parts.append(f"${self.spent / MICRO_CENTS_PER_DOLLAR:.4f}")
@@ -89,7 +89,8 @@ class Progress:
         return " · ".join(parts)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """``80 s``, ``12 min``, ``3.4 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

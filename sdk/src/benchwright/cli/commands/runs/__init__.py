@@ -4,7 +4,7 @@ from ...groups import table_group
 
 COMMANDS = {
     "launch": ("runs.launch:launch", "Launch a run (the default: `benchwright run …`)."),
-    "show": ("runs.read:show_run", "One run."),
+    "show": ("runs.read:show_one", "One run."),
     "tasks": ("runs.read:tasks", "Results, task by task."),
     "task": ("runs.read:task", "One result in full."),
     "ls": ("runs.read:list_runs", "Own runs, newest first."),

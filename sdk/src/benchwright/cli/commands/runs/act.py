@@ -12,7 +12,7 @@ from ...launch import options as launch_options
 from ...output import note, show
 from ...watch import following, gate
 from .launch import _gate
-from .read import RUN_FIELDS
+from .sheet import show_run
 
 
 @click.command("wait", cls=Command)
@@ -80,7 +80,7 @@ def publish(run_id: str, visibility: str) -> None:
     """Show a run to everyone; its benchmark follows."""
     state = state_of()
     client = state.client()
-    show(state, client.runs.publish(cache.resolved(client.account, run_id), visibility), RUN_FIELDS)
+    show_run(state, client.runs.publish(cache.resolved(client.account, run_id), visibility))
 
 
 @click.command("update", cls=Command)
@@ -94,7 +94,7 @@ def update(run_id: str, visibility: str | None, metadata: tuple[str, ...]) -> No
     fields: dict[str, Any] = {"visibility": visibility}
     if metadata:
         fields["metadata"] = launch_options.pairs(metadata, "--metadata")
-    show(state, client.runs.update(cache.resolved(client.account, run_id), **fields), RUN_FIELDS)
+    show_run(state, client.runs.update(cache.resolved(client.account, run_id), **fields))
 
 
 @click.command("fork", cls=Command)

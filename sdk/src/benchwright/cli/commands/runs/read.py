@@ -9,9 +9,12 @@ import click
 from ... import cache
 from ...groups import Command, state_of
 from ...launch import options as launch_options
-from ...output import field, show, show_rows
-from ...watch.cost_line import cost_line, model_cost
+from ...output import field, note, show, show_rows
+from ...watch.cost_line import model_cost
 from ...watch.score_line import rate, score_line
+from . import sheet
+
+PAGE = 1000  # rows that one answer may hold
 
 RUN_COLUMNS = [
     ("id", field("id")),
@@ -21,29 +24,6 @@ RUN_COLUMNS = [
     ("score", lambda run: _short_score(run)),
     ("model cost", lambda run: model_cost(run, run.get("summary") or {})),
     ("created", field("created_at")),
-]
-RUN_FIELDS = [
-    "id",
-    "status",
-    "halt_reason",
-    "halt_note",
-    "error",
-    "benchmark_name",
-    "subset_id",
-    "impl",
-    "model",
-    "mode",
-    "parent_run",
-    "trials",
-    "concurrency",
-    "limits",
-    "metadata",
-    "visibility",
-    "cost",
-    "created_at",
-    "started_at",
-    "finished_at",
-    "links",
 ]
 TASK_COLUMNS = [
     ("id", field("id")),
@@ -69,15 +49,14 @@ def _truth(context: click.Context, parameter: click.Parameter, value: str | None
 
 @click.command("show", cls=Command)
 @click.argument("run_id")
-def show_run(run_id: str) -> None:
-    """One run, with its score line and its cost."""
+def show_one(run_id: str) -> None:
+    """One run: what was measured, with what, its score line and its cost.
+
+    As json, ndjson or yaml: the whole run as the API gives it.
+    """
     state = state_of()
     client = state.client()
-    run = client.runs.get(cache.resolved(client.account, run_id))
-    show(state, run, RUN_FIELDS)
-    if state.format == "table" and run.get("summary"):
-        click.echo(score_line(run["summary"], run.get("trials") or 1))
-        click.echo(cost_line(run, run["summary"]))
+    sheet.show_run(state, client.runs.get(cache.resolved(client.account, run_id)))
 
 
 @click.command("tasks", cls=Command)
@@ -94,14 +73,24 @@ def show_run(run_id: str) -> None:
 @click.option("--sort", help="Such as -duration_ms.")
 @click.option("--page-token", help="Where to go on.")
 def tasks(run_id: str, passed: bool | None, outcome: str | None, limit: int, **options: Any) -> None:
-    """Results, task by task, and the score line of the whole run."""
+    """Results, task by task, and the score line of the whole run.
+
+    As json or yaml: one object with `summary` (of the whole run), `data` (the rows) and `next_page_token`. As ndjson:
+    the rows alone, one on each line.
+    """
     state = state_of()
     client = state.client()
     run_id = cache.resolved(client.account, run_id)
-    found = client.runs.tasks(run_id, passed=passed, outcome=outcome, limit=min(limit, 1000), **options)
-    show_rows(state, itertools.islice(found, limit), TASK_COLUMNS, "No such results.")
+    found = client.runs.tasks(run_id, passed=passed, outcome=outcome, limit=min(limit, PAGE), **options)
+    rows, further = itertools.islice(found, limit), found.next_page_token if limit <= PAGE else None
+    if state.format in ("json", "yaml"):
+        show(state, {"object": "list", "summary": found.summary, "data": list(rows), "next_page_token": further})
+        return
+    show_rows(state, rows, TASK_COLUMNS, "No such results.")
     if state.format == "table":
         click.echo(score_line(found.summary))
+        if further:
+            note(f"There are more: --limit shows more at once, --page-token {further} goes on after these.")
 
 
 @click.command("task", cls=Command)
