@@ -3,6 +3,7 @@
 from django.urls import path
 
 from runs import views
+from runs.pages.vault import views as vault
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -13,4 +14,14 @@ urlpatterns = [
     path("runs/<uuid:run_id>/halt", views.halt, name="run_halt"),
     path("runs/<uuid:run_id>/files/<str:artifact_id>", views.file, name="run_file"),
     path("runs/<uuid:run_id>/tasks/<str:task_id>", views.task, name="run_task"),
+    path("manage/secrets", vault.secret_list, name="manage_secrets"),
+    path("manage/secrets/<str:secret_id>", vault.secret, name="manage_secret"),
+    path("manage/secrets/<str:secret_id>/rotate", vault.secret_rotate, name="manage_secret_rotate"),
+    path("manage/secrets/<str:secret_id>/edit", vault.secret_edit, name="manage_secret_edit"),
+    path("manage/secrets/<str:secret_id>/delete", vault.secret_delete, name="manage_secret_delete"),
+    path("manage/hosts", vault.host_list, name="manage_hosts"),
+    path("manage/hosts/allow", vault.host_allow, name="manage_host_allow"),
+    path("manage/hosts/default", vault.host_default, name="manage_host_default"),
+    path("manage/hosts/starter-pack", vault.host_starter_pack, name="manage_starter_pack"),
+    path("manage/hosts/<str:entry_id>/remove", vault.host_remove, name="manage_host_remove"),
 ]

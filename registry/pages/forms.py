@@ -51,7 +51,7 @@ class Form:
         return bool(self.errors) or self.faults is not None
 
 
-def _checked(body: type[BaseModel], fields: Mapping[str, Any]) -> dict[str, Any]:
+def checked(body: type[BaseModel], fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields as the API takes them. Raises DomainError."""
     try:
         return body.model_validate(dict(fields)).model_dump()
@@ -67,7 +67,7 @@ def make_benchmark(principal: Principal, form: Form) -> Benchmark | None:
         return None
     tags = [tag.strip() for tag in form.values["tags"].split(",") if tag.strip()]
     try:
-        fields = _checked(BenchmarkBody, {**form.values, "tags": tags})
+        fields = checked(BenchmarkBody, {**form.values, "tags": tags})
         return authoring.create_benchmark(principal, **fields)
     except DomainError as refusal:
         form.refuse(refusal)
@@ -104,7 +104,7 @@ def make_subset(
         return None
     try:
         plain = {name: form.values[name] for name in ("slug", "name", "description", "answers")}
-        fields = _checked(SubsetBody, {**plain, "rolling": form.values["way"] == "rolling"})
+        fields = checked(SubsetBody, {**plain, "rolling": form.values["way"] == "rolling"})
         fields = {name: fields[name] for name in (*plain, "rolling")}
         if not found.tasks and not fields["rolling"]:
             raise invalid(["body", "rows"], "A frozen subset needs at least one row. Choose a file or paste some.")
@@ -144,7 +144,7 @@ def make_scorer(principal: Principal, subset_id: str, form: Form, scorer: Scorer
         if not re.fullmatch(r"[01](\.[0-9]{1,6})?|\.[0-9]{1,6}", threshold, re.ASCII):
             raise invalid(["body", "pass_threshold"], "Write a number from 0 to 1.")
         plain = {"subset": subset_id, "label": form.values["label"].strip(), "pass_threshold": float(threshold)}
-        fields = _checked(ImplBody, {**plain, "isolation": form.values["isolation"] or "batch"})
+        fields = checked(ImplBody, {**plain, "isolation": form.values["isolation"] or "batch"})
         kept = {name: fields[name] for name in ("label", "pass_threshold", "isolation")}
         return scorers.create(principal, subset_id, **kept, **scorer.meant())
     except DomainError as refusal:

@@ -76,6 +76,7 @@ _PARTS = {
     "score": "score",
     "flight": "flight_rows",
     "spend": "spend",
+    "blocked": "blocked",
     "tasks": "task_rows",
     "pager": "pager",
 }

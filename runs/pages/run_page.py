@@ -9,6 +9,7 @@ from runs import objects, queries
 from runs.models import Run
 from runs.pages import now, remedies, score, strip, table, words
 from runs.pages.event_words import halt_words
+from runs.pages.vault import hosts
 from runs.states import TERMINAL
 from secrets_vault import leases
 from secrets_vault import queries as vault
@@ -48,6 +49,8 @@ def going(run: Run, *, mine: bool) -> dict[str, Any]:
         "phases": now.phases(run),
         "spend": now.spend(run, mine=mine),
         "noun": noun(run),
+        **hosts.of_run(run, mine=mine),
+        "mine": mine,
         "moment": clock.now(),
         "elapsed": (clock.now() - (run.started_at or run.created_at)).total_seconds(),
     }
@@ -73,6 +76,7 @@ def done(run: Run, *, mine: bool) -> dict[str, Any]:
         "remedies": remedies.of(run, classes),
         "not_passed": sum(group["count"] for group in classes),
         "kinds": _kinds(summary),
+        **hosts.of_run(run, mine=mine),
         "completed": score.of_summary(summary["completed"]) if summary.get("completed") else None,
         "noun": noun(run),
         "per_cell": _per_cell(run),

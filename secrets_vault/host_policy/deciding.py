@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from secrets_vault.host_policy import builtin
-from secrets_vault.rules import most_specific, normal_host
+from secrets_vault.rules import matches, most_specific, normal_host
 
 ALLOW, BLOCK = "allow", "block"
 MODES = (ALLOW, BLOCK)
@@ -68,6 +68,12 @@ def decide(
     if name in builtin.HOSTS:
         return _common(method, phase)
     return Verdict(False, "neither your host policy nor the scorer names it, and no secret of the run belongs to it")
+
+
+def covering(patterns: Iterable[str], pattern: str) -> str:
+    """The first of ``patterns``, by letter, that matches all that ``pattern`` matches; "" where none does."""
+    wide = pattern.removeprefix("*")  # of *.example.com: .example.com, which *.example.com matches
+    return min((each for each in patterns if each == pattern or matches(each, wide)), default="")
 
 
 def _common(method: str, phase: str) -> Verdict:

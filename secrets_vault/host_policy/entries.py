@@ -9,9 +9,9 @@ from accounts.principal import Principal
 from kernel import addresses, ids
 from kernel.errors import invalid
 from secrets_vault.host_policy import builtin, queries
-from secrets_vault.host_policy.deciding import ALLOW, BLOCK, MODES
+from secrets_vault.host_policy.deciding import ALLOW, BLOCK, MODES, covering
 from secrets_vault.models import HostDefault, HostEntry
-from secrets_vault.rules import matches, normal_pattern
+from secrets_vault.rules import normal_pattern
 
 MOST_ENTRIES = 1000
 
@@ -85,9 +85,5 @@ def _kept(owner: User, pattern: str, mode: str) -> tuple[HostEntry, bool]:
 
 def _against(principal: Principal, pattern: str) -> str:
     """The pattern that blocks all of ``pattern``: block beats allow."""
-    wide = pattern.removeprefix("*")  # of *.example.com: .example.com, which a block of *.example.com covers
-    blocks = HostEntry.objects.filter(owner=principal.account, mode=BLOCK).order_by("host_pattern")
-    for each in blocks.values_list("host_pattern", flat=True):
-        if each == pattern or matches(each, wide):
-            return each
-    return ""
+    blocks = HostEntry.objects.filter(owner=principal.account, mode=BLOCK)
+    return covering(blocks.values_list("host_pattern", flat=True), pattern)

@@ -18,13 +18,17 @@ from accounts.principal import BrowserSession
 from registry.models import Benchmark, ImplRegistration, Subset
 from runs.artifacts import records
 from runs.models import Artifact, Run
+from secrets_vault.host_policy import blocked
+from secrets_vault.models import HostEntry, Secret, SecretUse
+from tests.factories import launched
 from tests.pages.conftest import DOOR
 from tests.pages.test_browser import CANARY, HOOK, TOO_WIDE, listen, poisoned
 
 pytestmark = pytest.mark.browser
 WIDTHS = (390, 1280)
 # Forms of what was refused answer 4xx on purpose; these are walked to, not posted.
-ENTRIES = ("/runs", "/runs/new", "/registry", "/registry/new", "/manage/tokens", "/manage/security", "/accounts/2fa/",
+ENTRIES = ("/runs", "/runs/new", "/registry", "/registry/new", "/manage/tokens", "/manage/security", "/manage/secrets",
+           "/manage/secrets?for=openai", "/manage/hosts", "/accounts/2fa/",
            "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/")  # fmt: skip
 LINKS = """[...document.querySelectorAll("a[href]")]
   .map((each) => each.href).filter((each) => each.startsWith(location.origin)).map((each) => each.split("#")[0])"""
@@ -51,8 +55,24 @@ def world(owner: User) -> tuple[Run, Run]:
     log = records.put(done.id, "log", f"{CANARY[:200]}.log", CANARY.encode() * 3)
     assert log is not None
     Artifact.objects.filter(id=log.id).update(ordinal=0)
+    _vault(owner, going, done)
     tokens.mint(BrowserSession(owner), CANARY[:100].replace("\x07", ""), ["runs:read"])
     return going, done
+
+
+def _vault(owner: User, *runs: Run) -> None:
+    """A secret that was used, an entry and blocked hosts, named by somebody who means no good."""
+    secret = launched.secret(owner, "api.example.com")
+    Secret.objects.filter(pk=secret.pk).update(name=CANARY[:100], description=(CANARY * 2)[:500], preview=CANARY[:16])
+    secret.rules.update(host_pattern=CANARY[:200])
+    HostEntry.objects.create(id="hp_canary", owner=owner, host_pattern=CANARY[:200], mode="allow")
+    for run in runs:
+        hosts = [blocked.Blocked(f"{at}{CANARY}"[:250], "host_blocked", 3) for at in range(2)]
+        blocked.record(owner.pk, str(run.id), hosts)
+        place = {"host": CANARY[:200], "path": CANARY[:200], "first_at": run.created_at, "last_at": run.created_at}
+        SecretUse.objects.create(
+            owner=owner, secret=secret, version=1, reference=str(run.id), via="egress", uses=3, **place
+        )
 
 
 class Walk:
