@@ -6,7 +6,9 @@ import time
 import pytest
 
 from accounts.models import User
+from accounts.principal import Principal
 from runs.models import Run, RunEvent, TaskResult
+from secrets_vault.host_policy import entries
 from secrets_vault.models import BlockedHost
 from tests.egress.running import Work, gateway, launched, outputs, secret
 from tests.factories.processes import GatewayProcess, work
@@ -97,6 +99,16 @@ def test_a_run_that_needs_no_host_gets_no_way_out(alice: User, gateway: GatewayP
     assert run.status == "ok"
     assert outputs(run)[0] is None
     assert "refused" in outputs(run)[1]
+
+
+def test_a_host_that_the_policy_allows_is_reached_without_any_secret(
+    alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts
+) -> None:
+    entries.add(Principal(alice, frozenset(), "pat"), "a.test")
+    run = work(launched(alice, "get('https://a.test/')", "get('https://b.test/')"))
+    assert run.status == "ok"
+    assert outputs(run)[0] == [200, "hello"]
+    assert list(BlockedHost.objects.filter(reference=str(run.id)).values_list("host", flat=True)) == ["b.test"]
 
 
 def test_extract_and_score_have_no_way_out(alice: User, gateway: GatewayProcess, work: Work) -> None:

@@ -21,7 +21,10 @@ from runs.harnesses.benchwright.telling.pulse import Halted
 
 log = logging.getLogger(__name__)
 IDLE = "from bench_task import BenchTask\n\n\nclass Task(BenchTask):\n    pass\n"
-HOLDS = "SELECT EXISTS (SELECT 1 FROM secrets_vault_secretlease WHERE reference = %s)"
+MAY_LEAD_OUT = (
+    "SELECT EXISTS (SELECT 1 FROM secrets_vault_secretlease WHERE reference = %s)"
+    " OR EXISTS (SELECT 1 FROM secrets_vault_hostentry WHERE owner_id = %s AND mode = 'allow')"
+)
 SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too
 GRADER_SECONDS = 2.0  # the same of a grader that we compiled: it takes that long only where a pattern runs wild
 
@@ -91,11 +94,13 @@ class Benchwright:
 
 
 async def _door(context: Context) -> Door | None:
-    """The run's way to hosts on the network: None where its scorer names none and it holds no secret for any."""
+    """The run's way to hosts on the network: None where scorer, secrets and host policy name none."""
     run = context.run
+    if run.impl is not None and run.impl.grader is not None:
+        return None  # our own code, which asks the model and nobody else
     if run.impl is not None and run.impl.network:
         return Door(eager=True)
-    found = await context.control.execute(HOLDS, [str(run.id)])
+    found = await context.control.execute(MAY_LEAD_OUT, [str(run.id), run.owner_id])
     row = await found.fetchone()
     return Door(eager=False) if row and row[0] else None
 
