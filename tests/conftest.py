@@ -46,6 +46,17 @@ def django_db_modify_db_settings(database_cluster: str, django_db_modify_db_sett
     """Start the database before pytest-django makes the test database in it, a database for each process."""
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """At the end nobody holds the test database, such as a process or thread that a test has left to end by itself."""
+    yield
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}  # the same for every test
 
 

@@ -22,7 +22,7 @@ from tests.site.test_urls import operations
 pytestmark = pytest.mark.django_db
 DESCRIBED = sorted(name for name in ROWS if " /tokens" not in name)
 WITH_BODY = [name for name in DESCRIBED if name.split(" ")[0] in ("POST", "PATCH", "PUT")]
-LISTS = [name for name in DESCRIBED if name in ROUTES and (ROUTES[name].answer or "").endswith("List")]
+LISTS = [name for name in DESCRIBED if name in ROUTES and (ROUTES[name].answer or "").endswith(("List", "HostPolicy"))]
 SINGLES = [name for name in DESCRIBED if name.startswith("GET") and name not in LISTS and "/stream" not in name]
 EXPANDABLE = [name for name in SINGLES if "expand" in {one["name"] for one in ROUTES[name].parameters}]
 WITH_ID = [name for name in DESCRIBED if "{" in name]
