@@ -101,7 +101,7 @@ async def measure(gateway: int, path: str, port: int, calls: int, at_once: int) 
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         await client.lease(run.id, lease, mac_key, listener)
         port = listener.getsockname()[1]
-    requests = iter([request(mint(mac_key, lease, number, 1), number) for number in range(calls)])
+    requests = iter([request(mint(mac_key, lease, number, 1, 1), number) for number in range(calls)])
     loop = asyncio.get_running_loop()
     ends = [loop.create_future() for _ in range(at_once)]
     before, begun = cpu_seconds(gateway), time.perf_counter()

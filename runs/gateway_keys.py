@@ -1,4 +1,8 @@
-"""Keys that scorer code shows to the gateway: bound to a lease, a cell and an attempt, and worth nothing elsewhere."""
+"""Keys that scorer code shows to the gateway: bound to a lease, a cell and an attempt, and worth nothing elsewhere.
+
+``claim`` says how often the cell's shard was claimed. From the second claim on, a gateway of another host may have made
+calls for the cell, which are in the table.
+"""
 
 import binascii
 import functools
@@ -18,11 +22,12 @@ class KeyParts(NamedTuple):
     lease: str
     ordinal: int
     attempt: int
+    claim: int
 
 
-def mint(mac_key: str, lease: str, ordinal: int, attempt: int) -> str:
-    """``bwk1.<lease>.<ordinal>.<attempt>.<mac>``; ``mac_key`` is 64 hex digits, known to worker and gateway only."""
-    text = f"{PREFIX}.{lease}.{ordinal}.{attempt}"
+def mint(mac_key: str, lease: str, ordinal: int, attempt: int, claim: int) -> str:
+    """``bwk1.<lease>.<ordinal>.<attempt>.<claim>.<mac>``; ``mac_key``: 64 hex digits that worker and gateway know."""
+    text = f"{PREFIX}.{lease}.{ordinal}.{attempt}.{claim}"
     return f"{text}.{_mac(_halves(mac_key), text).decode()}"
 
 
@@ -52,10 +57,10 @@ class Reader:
         text, dot, mac = key.rpartition(".")
         if not dot or not hmac.compare_digest(mac.encode(), _mac(self._halves, text)):
             return None
-        prefix, named, ordinal, attempt = text.split(".")
+        prefix, named, ordinal, attempt, claim = text.split(".")
         if prefix != PREFIX or named != self._lease:
             return None
-        return KeyParts(named, int(ordinal), int(attempt))
+        return KeyParts(named, int(ordinal), int(attempt), int(claim))
 
 
 def read(mac_key: str, lease: str, key: str) -> KeyParts | None:

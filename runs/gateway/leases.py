@@ -55,6 +55,7 @@ class Attempt:
 
     __slots__ = (
         "calls",
+        "claim",
         "closed",
         "cost_reused",
         "counts",
@@ -69,10 +70,11 @@ class Attempt:
         "waits",
     )
 
-    def __init__(self, key: str, ordinal: int, number: int) -> None:
+    def __init__(self, key: str, ordinal: int, number: int, claim: int) -> None:
         self.key = key
         self.ordinal = ordinal
         self.number = number
+        self.claim = claim  # above 1 another host's gateway may have calls of the cell
         self.calls: list[Call] = []
         self.counts: dict[str, int] = {}  # occurrences of each request so far
         self.open: list[Passage] = []
@@ -173,7 +175,7 @@ class Lease:
             raise Refused(401, "key_expired", "this key's attempt is over")
         found = self.attempts.get(place)
         if found is None:
-            found = self.attempts[place] = Attempt(key, *place)
+            found = self.attempts[place] = Attempt(key, *place, parts.claim)
         self.keys[key] = found
         return found
 

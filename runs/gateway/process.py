@@ -105,16 +105,14 @@ class Gateway:
         self.books.give_back(lease.book)
 
     async def close_lease(self, name: str, *, keep_calls: bool = False) -> None:
-        """Ends a lease and its open calls; what they were is in the database when this returns, if that is there.
+        """Ends a lease and its open calls; what ended is in the database when this returns, if that is there.
 
-        ``keep_calls``: the sandbox died but the run goes on, so its calls end by themselves and are answers in store.
+        ``keep_calls``: the sandbox died, or others took over, but the run goes on. So its calls end by themselves and
+        are answers in store, for which somebody may be waiting already.
         """
-        if keep_calls:
-            self.end_lease(name, "lease_closed")
-            return
         lease = self.leases.get(name)
-        waiting = tasks_of(lease.attempts.values()) if lease else []
-        self.end_lease(name, "lease_closed", cancel=True)
+        waiting = tasks_of(lease.attempts.values()) if lease and not keep_calls else []
+        self.end_lease(name, "lease_closed", cancel=not keep_calls)
         if waiting:
             await asyncio.wait(waiting, timeout=5)
         self.journal.flush()
@@ -158,8 +156,11 @@ class Gateway:
         Direct(self, lease, conn, request, api).start()
 
     def new_cell(self, book: RunBook, attempt: Attempt) -> bool:
-        """True the first time that a cell is seen which can't have any earlier calls: nothing need be asked for it."""
-        if not book.fresh or attempt.ordinal in book.seen:
+        """True the first time that a cell is seen which can't have any earlier calls: nothing need be asked for it.
+
+        That this run had no calls when its first lease came here says nothing of what other hosts have done since.
+        """
+        if not book.fresh or attempt.claim > 1 or attempt.ordinal in book.seen:
             return False
         book.seen.add(attempt.ordinal)
         attempt.known = NOTHING

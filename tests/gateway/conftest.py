@@ -161,8 +161,8 @@ class Bench:
             await self.client.lease(self.run.id, self.lease, self.mac_key, listener)
         return self
 
-    def key(self, cell: int = 0, attempt: int = 1) -> str:
-        return mint(self.mac_key, self.lease, cell, attempt)
+    def key(self, cell: int = 0, attempt: int = 1, claim: int = 1) -> str:
+        return mint(self.mac_key, self.lease, cell, attempt, claim)
 
     async def chat(
         self, text: str = "2+2?", *, cell: int = 0, attempt: int = 1, key: str | None = None, **body: Any

@@ -35,7 +35,7 @@ async def test_h14_a_key_is_needed_and_must_be_this_leases(bench: Bench, provide
     assert _code(await bench.post(path, body)) == (401, "missing_key")
     assert _code(await bench.post(path, body, key="sk-something")) == (401, "invalid_key")
     assert _code(await bench.post(path, body, key=other.key())) == (401, "invalid_key")
-    assert _code(await bench.post(path, body, key=mint("00" * 32, bench.lease, 0, 1))) == (401, "invalid_key")
+    assert _code(await bench.post(path, body, key=mint("00" * 32, bench.lease, 0, 1, 1))) == (401, "invalid_key")
     assert _code(await bench.post(path, body, key=bench.key()[:-1])) == (401, "invalid_key")
     assert _code(await bench.post("/v1/anything", body)) == (401, "missing_key")
     assert provider.requests == []
@@ -76,12 +76,12 @@ async def test_it_closes_a_lease(bench: Bench) -> None:
 
 def test_it_reads_only_keys_that_it_minted() -> None:
     mac, lease = secrets.token_hex(32), uuid.uuid4().hex
-    key = mint(mac, lease, 12, 3)
-    assert read(mac, lease, key) == (lease, 12, 3)
+    key = mint(mac, lease, 12, 3, 2)
+    assert read(mac, lease, key) == (lease, 12, 3, 2)
     assert len(key.rpartition(".")[2]) == 22
     assert read(mac, uuid.uuid4().hex, key) is None
     assert read(secrets.token_hex(32), lease, key) is None
-    for broken in ("", ".", key + ".", key.replace(".12.", ".13."), key[:-1] + "é"):
+    for broken in ("", ".", key + ".", key.replace(".12.", ".13."), key.replace(".2.", ".1."), key[:-1] + "é"):
         assert read(mac, lease, broken) is None
 
 

@@ -122,6 +122,39 @@ async def test_it_replays_in_the_order_of_asking(bench: Bench, provider: OpenAIT
     assert (facts["calls"], facts["reused"], facts["unresolved"]) == (4, 3, False)
 
 
+async def test_d02_a_call_made_through_another_hosts_gateway_is_not_made_again(
+    bench: Bench, own_gateway: GatewayProcess, provider: OpenAITwin
+) -> None:
+    """Both hosts took the run up before it had any call; then the shard of one is claimed at the other."""
+    own_gateway.start()
+    second = await (await connect(own_gateway, bench.run)).open()
+    await bench.chat("2+2?", cell=3)
+    await bench.rows(1)
+    answer = await second.chat("2+2?", key=second.key(3, attempt=1, claim=2))
+    assert answer.json()["choices"][0]["message"]["content"] == "four"
+    assert len(provider.requests) == 1
+    assert (await second.facts(3, 1))["reused"] == 1
+    await second.client.close()
+
+
+async def test_d06_who_lost_its_shard_leaves_the_calls_under_way_to_the_next(
+    bench: Bench, provider: OpenAITwin
+) -> None:
+    """The other worker waits for the very call that the first one has under way."""
+    provider.always = lambda seen: Fault(delay=0.5)
+    first = asyncio.create_task(bench.chat("2+2?"))
+    await arrived(provider)
+    second = await (await connect(bench.gateway, bench.run)).open()
+    waiting = asyncio.create_task(second.chat("2+2?", key=second.key(0, attempt=1, claim=2)))
+    await asyncio.sleep(0.1)
+    await bench.client.close_lease(bench.lease, keep_calls=True)
+    with pytest.raises(httpx.HTTPError):
+        await first
+    assert (await waiting).json()["choices"][0]["message"]["content"] == "four"
+    assert len(provider.requests) == 1
+    await second.client.close()
+
+
 async def test_it_replays_a_stream(bench: Bench, provider: OpenAITwin) -> None:
     first = await bench.chat(stream=True)
     await bench.facts()

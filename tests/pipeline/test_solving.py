@@ -38,7 +38,7 @@ def cell(ordinal: int) -> Cell:
 
 def solving(slots: int = 2) -> tuple[Solving, Recorder, list[Cell]]:
     ended: list[Cell] = []
-    side = Solving(lambda ordinal, attempt: "key", lambda cell: None, ended.extend, 10.0)
+    side = Solving(lambda ordinal, attempt, claim: "key", lambda cell: None, ended.extend, 10.0)
     role = Recorder()
     side.role, side.slots = role, slots
     return side, role, ended

@@ -19,6 +19,7 @@ class Cell:
     kind: str
     input: Any
     expected: Any
+    claim: int = 1  # how often its shard was claimed: above 1 somebody may have begun it before us
     attempt: int = 0
     faults: int = 0
     alone: bool = False  # its sandbox died under it: from now on it runs by itself

@@ -11,7 +11,7 @@ from runs.artifacts.keeping import Keeping
 from runs.compute import runtime
 from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFault, WayOut
 from runs.compute.table import COMPUTE
-from runs.context import Context, PhaseError
+from runs.context import Context, LeaseLost, PhaseError
 from runs.harnesses.benchwright.engine import Engine
 from runs.harnesses.benchwright.feeding.intake import Intake
 from runs.harnesses.benchwright.feeding.loading import Extracted
@@ -82,6 +82,7 @@ class Benchwright:
 
     async def _work(self, context: Context, roles: Roles, kept: Extracted, door: Door | None) -> None:
         line = Line(str(context.run.id), door)
+        others_go_on = False
         try:
             keeping = Keeping(context)
             intake = Intake(context, roles, kept, keeping)
@@ -89,8 +90,12 @@ class Benchwright:
             line.on_retry, line.on_revoked = engine.retried, engine.revoked
             await line.open(roles.listener, roles.egress_listener)
             await engine.run()
+            others_go_on = True  # where anything is under way, we were told to stop
+        except LeaseLost:
+            others_go_on = True
+            raise
         finally:
-            await line.close()
+            await line.close(keep_calls=others_go_on)
 
 
 async def _door(context: Context) -> Door | None:

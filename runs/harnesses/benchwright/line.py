@@ -59,14 +59,17 @@ class Line:
             self._lease, self._mac_key = "", ""
             await self._dial()
 
-    async def close(self) -> None:
-        """End the lease; the gateway stores its journal before it answers."""
+    async def close(self, *, keep_calls: bool = False) -> None:
+        """End the lease; the gateway stores its journal before it answers.
+
+        ``keep_calls``: others go on with the run, so calls under way end by themselves and are answers in store.
+        """
         async with self._turn:
             if self._client is not None:
                 if self._door is not None:
                     await self._quietly(self._client.close_egress(self._door.lease))
                 if self._lease:
-                    await self._quietly(self._client.close_lease(self._lease))
+                    await self._quietly(self._client.close_lease(self._lease, keep_calls=keep_calls))
                 await self._client.close()
             self._client = None
 
@@ -80,9 +83,9 @@ class Line:
         """Whether the run has a way to hosts on the network."""
         return self._door is not None
 
-    def key(self, ordinal: int, attempt: int) -> str:
+    def key(self, ordinal: int, attempt: int, claim: int) -> str:
         """What the scorer sees as its key: good for this attempt at this cell, through this sandbox only."""
-        return mint(self._mac_key, self._lease, ordinal, attempt)
+        return mint(self._mac_key, self._lease, ordinal, attempt, claim)
 
     async def facts(self, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
         """The gateway's account of attempts, which it closes; ``{"known": False, …}`` where it has none.

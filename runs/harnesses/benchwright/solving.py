@@ -25,7 +25,7 @@ class Solving:
 
     def __init__(
         self,
-        key: Callable[[int, int], str],
+        key: Callable[[int, int, int], str],
         started: Callable[[Cell], None],
         ended: Callable[[list[Cell]], None],
         attempt_seconds: float,
@@ -95,7 +95,7 @@ class Solving:
             "task_id": cell.task_id,
             "trial": cell.trial,
             "input": cell.input,
-            "key": self._key(cell.ordinal, cell.attempt),
+            "key": self._key(cell.ordinal, cell.attempt, cell.claim),
         }
 
     def _promote(self, now: float) -> None:

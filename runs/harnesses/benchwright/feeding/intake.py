@@ -57,7 +57,7 @@ class Intake:
                 ordinal = (lease.start + index) * trials + trial
                 if ordinal not in past.done:
                     cell = _cell(ordinal, lease.number, index, trial, row, item)
-                    cell.kind = registry.kind_of(plain[index])
+                    cell.kind, cell.claim = registry.kind_of(plain[index]), lease.attempt_no
                     cells.append(cell)
         return Piece(lease, cells, len(cells)), past
 
