@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import redis
 from django.conf import settings
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.test import Client, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 
@@ -69,8 +69,15 @@ def _emptying() -> str:
 
 def _empty(case: TransactionTestCase) -> None:
     """Take out what a test has committed. Django's own way truncates every table and makes all permissions anew."""
-    with connection.cursor() as cursor:
-        cursor.execute(_emptying())
+    for last in (False, False, True):
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(_emptying())
+            return
+        except IntegrityError:  # a gateway that tests share has just written what it counts
+            connection.rollback()
+            if last:
+                raise
 
 
 @pytest.fixture(scope="session", autouse=True)
