@@ -61,11 +61,20 @@ class Gateway:
 
     def _stored(self, call: Call) -> None:
         book = self.books.open.get(call.run)
+        if book is not None and book.leases > 1:
+            self._tell_others(book, call)
         if call.finished is None:
             call.request = call.response = b""  # nobody waits for them here; a later attempt reads them from the table
         if book is not None:
             book.forget(call)
             self.books.tidy(book)
+
+    def _tell_others(self, book: RunBook, call: Call) -> None:
+        """A worker that lost its shard may have gone on: who has looked into the table already learns of its calls."""
+        for lease in self.leases.values():
+            for attempt in lease.attempts.values() if lease.book is book else ():
+                if attempt.ordinal == call.ordinal and attempt.known is not None and call not in attempt.calls:
+                    attempt.known = {**attempt.known, **self._keep(book, call.ordinal)}
 
     # -- leases ----------------------------------------------------------------------------------------------------
     async def lease(self, name: str, run: str, mac_key: str, listener: socket.socket, control: Control) -> None:
@@ -172,22 +181,31 @@ class Gateway:
             return
         if attempt.loading is None:
             attempt.loading = self.loop.create_future()
+            kept = self._keep(book, attempt.ordinal)  # first: what is stored while we read is in neither afterwards
             try:
                 found = await self.store.calls_of(book.run, [attempt.ordinal])
             except BaseException:
                 attempt.loading.set_result(None)
                 attempt.loading = None
                 raise
-            attempt.known = {(call.hash, call.occurrence): call for call in found}
-            for key, call in book.cells.get(attempt.ordinal, {}).items():
-                if call.finished is None:  # it keeps its answer for us, also once the table has it
-                    call.finished = self.loop.create_future()
-                    if call.ended():
-                        call.finished.set_result(None)
-                attempt.known.setdefault(key, call)
+            attempt.known = {
+                **{(call.hash, call.occurrence): call for call in found},
+                **kept,
+                **self._keep(book, attempt.ordinal),
+            }
             attempt.loading.set_result(None)
         else:
             await attempt.loading
+
+    def _keep(self, book: RunBook, ordinal: int) -> dict[tuple[str, int], Call]:
+        """A cell's calls that are not in the table yet. They keep their answers from now on, also once it has them."""
+        found = dict(book.cells.get(ordinal, {}))
+        for call in found.values():
+            if call.finished is None:
+                call.finished = self.loop.create_future()
+                if call.ended():
+                    call.finished.set_result(None)
+        return found
 
     # -- facts -----------------------------------------------------------------------------------------------------
     async def facts(self, name: str, cells: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
@@ -209,12 +227,11 @@ class Gateway:
     ) -> list[dict[str, Any] | None]:
         wanted = {cell[0] for cell, found in zip(cells, out, strict=True) if found is None}
         calls: dict[tuple[int, str, int], Call] = {}
+        here = _at(book, wanted)  # first: what is stored while we read is in neither afterwards
         if not book.fresh or book.seen.intersection(wanted):
             for call in await self.store.calls_of(book.run, list(wanted)):
                 calls[call.ordinal, call.hash, call.occurrence] = call
-        for ordinal in wanted:  # what is not in the table yet, or still under way
-            for call in book.cells.get(ordinal, {}).values():
-                calls[ordinal, call.hash, call.occurrence] = call
+        calls |= here | _at(book, wanted)
         for index, (ordinal, number) in enumerate(cells):
             mine = [call for call in calls.values() if (call.ordinal, call.attempt) == (ordinal, number)]
             if out[index] is None and mine:
@@ -302,6 +319,11 @@ class Gateway:
             await self.store.write_uses()
         await self.store.close()
         self.journal.close()
+
+
+def _at(book: RunBook, ordinals: Iterable[int]) -> dict[tuple[int, str, int], Call]:
+    """The calls of cells that are not in the table yet, or still under way."""
+    return {(ordinal, *key): call for ordinal in ordinals for key, call in book.cells.get(ordinal, {}).items()}
 
 
 def tasks_of(attempts: Iterable[Attempt]) -> list[asyncio.Task[None]]:

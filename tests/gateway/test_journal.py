@@ -155,6 +155,23 @@ async def test_d06_who_lost_its_shard_leaves_the_calls_under_way_to_the_next(
     await second.client.close()
 
 
+async def test_d06_a_worker_that_goes_on_past_its_lease_asks_for_the_next_one_too(
+    bench: Bench, provider: OpenAITwin
+) -> None:
+    """The next worker has looked into the table already when the first one's second call is answered and stored."""
+    provider.script(Fault(text="one"), Fault(text="two"))
+    await bench.chat("first")
+    await bench.rows(1)
+    second = await (await connect(bench.gateway, bench.run)).open()
+    key = second.key(0, attempt=2, claim=2)
+    assert "one" in (await second.chat("first", key=key)).text
+    assert "two" in (await bench.chat("second")).text
+    await bench.rows(2)
+    assert "two" in (await second.chat("second", key=key)).text
+    assert len(provider.requests) == 2
+    await second.client.close()
+
+
 async def test_it_replays_a_stream(bench: Bench, provider: OpenAITwin) -> None:
     first = await bench.chat(stream=True)
     await bench.facts()

@@ -1,15 +1,20 @@
 """The journal's table, as the raw SQL sees it."""
 
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.db import connections
 from django.db.models import F
 
 from runs.call_bodies import unpack
 from runs.gateway import store as table
 from runs.gateway.journal import FAILED, SETTLED, UNKNOWN, Call, Journal
+from runs.gateway.leases import Attempt
+from runs.gateway.process import Gateway
 from runs.gateway.store import Store
 from runs.models import ModelCall, Run
 
@@ -21,6 +26,16 @@ async def store(tmp_path: Path) -> Any:
     yield found
     await found.close()
     journal.close()
+    await sync_to_async(connections.close_all)()  # the thread's connection would keep the test database open
+
+
+class Late(Store):
+    """What it reads is known only when all that waited has been written."""
+
+    async def calls_of(self, run: str, ordinals: Sequence[int]) -> list[Call]:
+        found = await super().calls_of(run, ordinals)
+        await self.flush()
+        return found
 
 
 def _call(run: Run, ordinal: int = 0, status: str = SETTLED, occurrence: int = 0) -> Call:
@@ -47,10 +62,32 @@ async def test_it_writes_and_reads_every_field(store: Store, make_run: Any) -> N
             assert getattr(again, name) == getattr(call, name), name
     assert again.served == "m\ufffd"
     assert abs(again.created - call.created) < 0.001
-    row = await ModelCall.objects.aget()
+    row = await ModelCall.objects.aget(run_id=call.run)
     assert unpack(row.response) == call.response
     assert len(bytes(row.response)) < 200  # packed
     assert row.settled_at is not None
+
+
+@pytest.mark.usefixtures("store")
+async def test_d02_a_call_that_is_stored_while_one_looks_is_found(tmp_path: Path, make_run: Any) -> None:
+    journal = Journal(tmp_path / "own")
+    gate = Gateway(journal, Late(journal))
+    book = await gate.books.take(str((await make_run()).id))
+    call, other = _call(await Run.objects.aget()), _call(await Run.objects.aget(), ordinal=1)
+    for one in (call, other):
+        book.remember(one)
+        gate.store.add(one)
+    attempt = Attempt("key", 0, 2, 2)
+    await gate.load(book, attempt)
+    assert attempt.known == {(call.hash, 0): call}
+    assert call.response, "it keeps its answer"
+    book.seen.add(1)
+    book.remember(other)
+    gate.store.add(other)
+    (told,) = await gate._fill(book, [(1, 1)], [None])
+    assert told is not None
+    assert told["calls"] == 1
+    await gate.stop()
 
 
 async def test_it_never_changes_a_settled_call(store: Store, make_run: Any) -> None:
