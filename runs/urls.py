@@ -3,6 +3,7 @@
 from django.urls import path
 
 from runs import views
+from runs.pages.owner import views as owner
 from runs.pages.vault import views as vault
 
 urlpatterns = [
@@ -12,6 +13,8 @@ urlpatterns = [
     path("runs/<uuid:run_id>", views.run, name="run"),
     path("runs/<uuid:run_id>/report", views.report, name="run_report"),
     path("runs/<uuid:run_id>/halt", views.halt, name="run_halt"),
+    path("runs/<uuid:run_id>/visibility", owner.visibility, name="run_visibility"),
+    path("runs/<uuid:run_id>/destroy", owner.destroy, name="run_destroy"),
     path("runs/<uuid:run_id>/files/<str:artifact_id>", views.file, name="run_file"),
     path("runs/<uuid:run_id>/tasks/<str:task_id>", views.task, name="run_task"),
     path("manage/secrets", vault.secret_list, name="manage_secrets"),

@@ -1,0 +1,1 @@
+"""What only the owner of a run does on its pages."""
