@@ -33,7 +33,7 @@ ENTRIES = ("/runs", "/runs/new", "/registry", "/registry/new", "/manage/tokens",
 LINKS = """[...document.querySelectorAll("a[href]")]
   .map((each) => each.href).filter((each) => each.startsWith(location.origin)).map((each) => each.split("#")[0])"""
 SKIPPED = ("/accounts/logout/", "/v1/", "/readyz", "/admin/", "/accounts/reauthenticate/")
-MOST = 90  # pages of one walk; the world below has fewer
+MOST = 150  # pages of one walk; the world below has fewer
 
 
 def world(owner: User) -> tuple[Run, Run]:
