@@ -55,5 +55,5 @@ docs: ## write the generated pages of docs/
 	@$(BIN)/python scripts/document.py
 
 clean: ## remove what was installed and made here (.venv, .data, caches)
-	rm -rf .venv .data staticfiles build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-egress .data staticfiles build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
