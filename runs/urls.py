@@ -3,6 +3,7 @@
 from django.urls import path
 
 from runs import views
+from runs.pages.connections import views as connections
 from runs.pages.owner import views as owner
 from runs.pages.vault import views as vault
 
@@ -27,4 +28,10 @@ urlpatterns = [
     path("manage/hosts/default", vault.host_default, name="manage_host_default"),
     path("manage/hosts/starter-pack", vault.host_starter_pack, name="manage_starter_pack"),
     path("manage/hosts/<str:entry_id>/remove", vault.host_remove, name="manage_host_remove"),
+    path("manage/connections", connections.models, name="manage_connections"),
+    path("manage/connections/<str:connection_id>", connections.connection, name="manage_connection"),
+    path("manage/connections/<str:connection_id>/edit", connections.edit, name="manage_connection_edit"),
+    path("manage/connections/<str:connection_id>/test", connections.test, name="manage_connection_test"),
+    path("manage/connections/<str:connection_id>/delete", connections.delete, name="manage_connection_delete"),
+    path("manage/compute", connections.compute, name="manage_compute"),
 ]

@@ -36,7 +36,7 @@ Data goes to stdout; progress, remarks and errors go to stderr. Control codes in
 | code | means |
 |---|---|
 | 0 | ok; the gate passed, if there was one |
-| 1 | the gate failed |
+| 1 | the gate failed; the endpoint of `connections test` did not answer |
 | 2 | usage: the command can't mean that, or the server refuses it |
 | 3 | the run failed or was halted, or it needs input and nobody is there |
 | 4 | the gate is inconclusive: too many tasks were not scored to tell; or `run wait --timeout` ran out |

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from accounts.principal import Principal
-from kernel import addresses
+from kernel import addresses, secret_signs
 from kernel.errors import invalid
 from kernel.money import from_dollars
 from runs import limits, providers
@@ -45,8 +45,9 @@ class Wanted:
 def create(principal: Principal, name: str, wanted: Wanted, secret: str | None) -> Connection:
     """Check and keep a connection. ``secret``: id or name of one of the account's.
 
-    DomainError ``validation_failed``, ``name_taken``.
+    DomainError ``validation_failed``, ``name_taken``, ``secret_in_payload``.
     """
+    _refuse_secrets(name, wanted)
     fields = {**checked(wanted), "name": name, "kind": wanted.kind, "provider": wanted.provider}
     fields["secret"] = acts.owned_secret(principal, secret) if secret else None
     return acts.create(principal, fields, key_host(wanted.provider, fields["base_url"]))
@@ -64,12 +65,19 @@ def update(
         changes.get("routing", found.routing),
         changes.get("metadata", found.metadata),
     )
+    _refuse_secrets(changes.get("name", ""), wanted)
     fields = checked(wanted)
     edits = {name: fields.get(name, value) for name, value in changes.items()}
     if "secret" in changes:
         edits["secret"] = acts.owned_secret(principal, changes["secret"]) if changes["secret"] else None
     host = key_host(found.provider, fields["base_url"])
     return acts.update(principal, found, edits, host, seen)
+
+
+def _refuse_secrets(name: str, wanted: Wanted) -> None:
+    """A key belongs in a secret, where nobody can read it back."""
+    texts = {"name": name, "base_url": wanted.base_url, "routing": wanted.routing, "metadata": wanted.metadata}
+    secret_signs.refuse(texts, "body")
 
 
 def checked(wanted: Wanted) -> dict[str, Any]:

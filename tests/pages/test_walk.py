@@ -19,17 +19,18 @@ from registry.models import Benchmark, ImplRegistration, Subset
 from runs.artifacts import records
 from runs.models import Artifact, Run
 from secrets_vault.host_policy import blocked
-from secrets_vault.models import HostEntry, Secret, SecretUse
+from secrets_vault.models import Connection, HostEntry, Secret, SecretUse
 from tests.factories import launched
 from tests.pages.conftest import DOOR
 from tests.pages.test_browser import CANARY, HOOK, TOO_WIDE, listen, poisoned
 
 pytestmark = pytest.mark.browser
+CAP = {"run": {"model_cost": 2.5}}
 WIDTHS = (390, 1280)
 # Forms of what was refused answer 4xx on purpose; these are walked to, not posted.
 ENTRIES = ("/runs", "/runs/new", "/registry", "/registry/new", "/manage/tokens", "/manage/security", "/manage/secrets",
-           "/manage/secrets?for=openai", "/manage/hosts", "/accounts/2fa/",
-           "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/")  # fmt: skip
+           "/manage/secrets?for=openai", "/manage/hosts", "/manage/connections", "/manage/compute",
+           "/accounts/2fa/", "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/")  # fmt: skip
 LINKS = """[...document.querySelectorAll("a[href]")]
   .map((each) => each.href).filter((each) => each.startsWith(location.origin)).map((each) => each.split("#")[0])"""
 SKIPPED = ("/accounts/logout/", "/v1/", "/readyz", "/admin/", "/accounts/reauthenticate/")
@@ -65,6 +66,13 @@ def _vault(owner: User, *runs: Run) -> None:
     secret = launched.secret(owner, "api.example.com")
     Secret.objects.filter(pk=secret.pk).update(name=CANARY[:100], description=(CANARY * 2)[:500], preview=CANARY[:16])
     secret.rules.update(host_pattern=CANARY[:200])
+    place = {"owner": owner, "base_url": f"https://{CANARY}"[:300], "metadata": {"model": CANARY, "limits": CAP}}
+    prices = {CANARY: {"input": 1, "output": 2, "cached_input": 3}}
+    for kind, provider in (("ai_model", "openrouter"), ("compute", "e2b")):
+        Connection.objects.create(
+            id=f"con_{kind}", name=CANARY[:80] + kind, kind=kind, provider=provider, secret=secret,
+            prices=prices, routing={"upstream": CANARY[:80]}, **place,
+        )  # fmt: skip
     HostEntry.objects.create(id="hp_canary", owner=owner, host_pattern=CANARY[:200], mode="allow")
     for run in runs:
         hosts = [blocked.Blocked(f"{at}{CANARY}"[:250], "host_blocked", 3) for at in range(2)]

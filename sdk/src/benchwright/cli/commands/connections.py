@@ -1,9 +1,11 @@
 """``benchwright connections``."""
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..._objects import plain
 from ..groups import Command, state_of, table_group
 from ..output import field, note, show, show_rows
 from .runs.act import confirmed
@@ -15,6 +17,7 @@ COMMANDS = {
     "add": ("connections:add", "Set up a model endpoint or a compute backend."),
     "ls": ("connections:list_connections", "Names, providers, base URLs."),
     "show": ("connections:show_one", "One connection, whole."),
+    "set": ("connections:change", "Change some of it."),
     "test": ("connections:try_out", "One tiny call: does it answer, and at what price?"),
     "rm": ("connections:remove", "Delete a connection."),
 }
@@ -36,7 +39,7 @@ SHOWN = (
 
 @table_group("connections", COMMANDS)
 def group() -> None:
-    """Model endpoints and compute backends under a name (`--provider` and `sut.connection` of a launch)."""
+    """Model endpoints and compute backends under a name: `--connection` of a launch."""
 
 
 def price(text: str) -> tuple[str, dict[str, float]]:
@@ -53,32 +56,71 @@ def price(text: str) -> tuple[str, dict[str, float]]:
     return model, dict(zip(("input", "output", "cached_input"), figures, strict=False))
 
 
+def described(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options that say what a connection is."""
+    for option in reversed(
+        (
+            click.option("--url", metavar="URL", help="Where it is, if not at the provider's own address."),
+            click.option(
+                "--secret", metavar="NAME", help="What opens it; else the secret whose rule matches the host."
+            ),
+            click.option(
+                "--price",
+                "prices",
+                multiple=True,
+                metavar="MODEL=IN,OUT",
+                help="Dollars per million tokens; repeatable.",
+            ),
+            click.option("--upstream", help="Pin a router to this upstream."),
+            click.option("--quantization", help="Pin a router to this quantisation, such as fp8."),
+            click.option("--model-cost", type=float, metavar="USD", help="What its key may spend in each run."),
+            click.option("--model", help="The model that `test` calls."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def fields(given: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that the options ask for; parts that they don't name stay as they were ``before``."""
+    made = {name: given[option] for name, option in (("base_url", "url"), ("secret", "secret")) if given[option]}
+    if given["prices"]:
+        made["prices"] = {**(before.get("prices") or {}), **dict(price(text) for text in given["prices"])}
+    routing = {name: given[name] for name in ("upstream", "quantization") if given[name]}
+    metadata: dict[str, Any] = {"model": given["model"]} if given["model"] else {}
+    if given["model_cost"] is not None:
+        metadata["limits"] = {"run": {"model_cost": given["model_cost"]}}
+    for name, value in (("routing", routing), ("metadata", metadata)):
+        if value:
+            made[name] = {**(before.get(name) or {}), **value}
+    return made
+
+
 @click.command("add", cls=Command)
 @click.argument("name")
 @click.option("--provider", required=True, help="Such as openrouter, openai, vllm; e2b or sandbox0 with --compute.")
 @click.option("--compute", is_flag=True, help="A compute backend, not a model endpoint.")
-@click.option("--url", metavar="URL", help="Where it is, if not at the provider's own address.")
-@click.option("--secret", metavar="NAME", help="The secret that opens it; else the one whose rule matches the host.")
-@click.option(
-    "--price", "prices", multiple=True, metavar="MODEL=IN,OUT", help="Dollars per million tokens; repeatable."
-)
-@click.option("--upstream", help="Pin a router to this upstream.")
-@click.option("--quantization", help="Pin a router to this quantisation, such as fp8.")
-@click.option("--model-cost", type=float, metavar="USD", help="What its key may spend in each run.")
-@click.option("--model", help="The model that `test` calls.")
+@described
 def add(name: str, provider: str, compute: bool, **given: Any) -> None:
     """Set up a model endpoint or a compute backend under NAME."""
     state = state_of()
-    fields: dict[str, Any] = {"kind": "compute" if compute else "ai_model"}
-    fields |= {key: given[source] for key, source in (("base_url", "url"), ("secret", "secret")) if given[source]}
-    if given["prices"]:
-        fields["prices"] = dict(price(text) for text in given["prices"])
-    routing = {key: given[key] for key in ("upstream", "quantization") if given[key]}
-    metadata: dict[str, Any] = {"model": given["model"]} if given["model"] else {}
-    if given["model_cost"] is not None:
-        metadata["limits"] = {"run": {"model_cost": given["model_cost"]}}
-    fields |= {key: value for key, value in (("routing", routing), ("metadata", metadata)) if value}
-    show(state, state.client().connections.create(name, provider, **fields))
+    kind = "compute" if compute else "ai_model"
+    show(state, state.client().connections.create(name, provider, kind=kind, **fields(given, {})))
+
+
+@click.command("set", cls=Command)
+@click.argument("name")
+@click.option("--rename", metavar="NEW", help="Another name.")
+@described
+def change(name: str, rename: str | None, **given: Any) -> None:
+    """Change some of a connection; the rest stays. Runs under way keep what they were launched with."""
+    state = state_of()
+    client = state.client()
+    found = plain(find(client, name))
+    changes = fields(given, found) | ({"name": rename} if rename else {})
+    if not changes:
+        raise click.UsageError("Say what to change; `benchwright connections set --help` lists what can be.")
+    show(state, client.connections.update(found["id"], **changes))
 
 
 @click.command("ls", cls=Command)
@@ -101,7 +143,7 @@ def show_one(name: str) -> None:
 @click.command("test", cls=Command)
 @click.argument("name")
 @click.option("--model", help="The model to call; else the connection's usual one.")
-def try_out(name: str, model: str | None) -> None:
+def try_out(name: str, model: str | None) -> int:
     """One tiny call: latency, the model that served it, its price, what a ceiling on cost would do.
 
     Exit code 1 where the endpoint did not answer.
@@ -110,8 +152,7 @@ def try_out(name: str, model: str | None) -> None:
     client = state.client()
     found = client.connections.test(find(client, name)["id"], model)
     show(state, found, SHOWN)
-    if not found["ok"]:
-        raise SystemExit(1)
+    return 0 if found["ok"] else 1
 
 
 @click.command("rm", cls=Command)

@@ -23,7 +23,7 @@ def body(options: Mapping[str, Any]) -> dict[str, Any]:
         "subset": options["subset"],
         "impl": options["impl"],
         "replay": replay(options),
-        "sut": sut(options["model"], options["param"]),
+        "sut": sut(options["model"], options["param"], options.get("connection")),
         "driver": model(options["driver"], "--driver")
         if options["driver"] not in (None, "builtin")
         else options["driver"],
@@ -86,12 +86,14 @@ def driver(text: str | None) -> dict[str, str] | str | None:
     return text if text in (None, "builtin") else model(text, "--driver")
 
 
-def sut(text: str | None, params: Sequence[str]) -> dict[str, Any] | None:
+def sut(text: str | None, params: Sequence[str], connection: str | None = None) -> dict[str, Any] | None:
+    """The model under test; with a connection the whole text is the model's name, since that tells the provider."""
     if not text:
-        if params:
-            raise click.UsageError("--param belongs to --model.")
+        if params or connection:
+            raise click.UsageError(f"--{'param' if params else 'connection'} belongs to --model.")
         return None
-    return {**model(text), **({"params": pairs(params, "--param")} if params else {})}
+    named: dict[str, Any] = {"model": text, "connection": connection} if connection else model(text)
+    return {**named, **({"params": pairs(params, "--param")} if params else {})}
 
 
 def metadata(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""The pages of connections: model endpoints under /manage/connections, compute backends under /manage/compute."""
