@@ -3,7 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from ipaddress import ip_address
+
+from publicsuffixlist import PublicSuffixList
 
 from kernel.errors import DomainError, invalid
 
@@ -22,15 +25,12 @@ _SET_ELSEWHERE = frozenset(
         "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
     )
 )
-# Suffixes with many owners below them: a wildcard there would hand the secret to strangers.
-_SHARED_SUFFIXES = frozenset(
+# Domains with many owners below them that the public suffix list has not: each customer has a host there.
+_SHARED_DOMAINS = frozenset(
     (
-        "co.uk", "org.uk", "ac.uk", "gov.uk", "com.au", "net.au", "org.au", "co.nz", "co.jp", "ne.jp",
-        "or.jp", "com.br", "com.cn", "com.tw", "com.hk", "com.sg", "com.tr", "com.mx", "co.in",
-        "co.kr", "co.za", "github.io", "gitlab.io", "pages.dev", "workers.dev", "vercel.app",
-        "netlify.app", "herokuapp.com", "appspot.com", "run.app", "web.app", "firebaseapp.com",
-        "azurewebsites.net", "cloudfront.net", "amazonaws.com", "ngrok.io", "ngrok.app",
-        "ngrok-free.app", "fly.dev", "onrender.com", "railway.app", "hf.space", "trycloudflare.com",
+        "amazonaws.com", "azure.com", "openai.azure.com", "cognitiveservices.azure.com", "windows.net",
+        "core.windows.net", "search.windows.net", "railway.app", "atlassian.net", "sharepoint.com",
+        "zendesk.com", "snowflakecomputing.com",
     )
 )
 
@@ -122,9 +122,15 @@ def normal_pattern(pattern: str) -> str:
     host = normal_host(pattern[2:] if wild else pattern)
     if not wild:
         return host
-    if host.count(".") < 1 or host in _SHARED_SUFFIXES or _is_address(host):
+    if host.count(".") < 1 or _is_address(host) or host in _SHARED_DOMAINS or _suffixes().is_public(host):
         raise ValueError(f"*.{host} would match hosts of many owners. Name a domain of one owner, or the exact host.")
     return f"*.{host}"
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    """The public suffix list as its package brings it, hosters' domains included. No network."""
+    return PublicSuffixList()
 
 
 def normal_host(host: str) -> str:

@@ -35,6 +35,21 @@ def test_it_refuses_what_is_no_host(wrong):
         rules.normal_pattern(wrong)
 
 
+@pytest.mark.parametrize(
+    "shared",
+    ["com", "co.uk", "gov.br", "edu.cn", "go.jp", "foo.ck", "xn--p1ai", "github.io", "hf.space", "s3.amazonaws.com",
+     "amazonaws.com", "azurewebsites.net", "openai.azure.com", "blogspot.com", "googleapis.com", "run.app", "fly.dev"],
+)  # fmt: skip
+def test_it_refuses_a_wildcard_below_which_many_own_hosts(shared):
+    with pytest.raises(ValueError, match="many owners"):
+        rules.normal_pattern(f"*.{shared}")
+
+
+@pytest.mark.parametrize("own", ["example.com", "huggingface.co", "api.openai.com", "internal.corp", "me.github.io"])
+def test_it_takes_a_wildcard_of_one_owner(own):
+    assert rules.normal_pattern(f"*.{own.upper()}") == f"*.{own}"
+
+
 def test_it_prefers_the_exact_host_then_the_longest_suffix():
     patterns = ["*.example.com", "*.api.example.com", "eu.api.example.com"]
     assert rules.most_specific(patterns, "eu.api.example.com") == "eu.api.example.com"
