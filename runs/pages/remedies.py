@@ -25,7 +25,7 @@ MEANINGS = {
     "timeout": "No answer came in time. This is not in the rate.",
     "sandbox_dead": "The sandbox was lost. Not the model's doing; not in the rate.",
     "worker_lost": "The worker was lost. Not the model's doing; not in the rate.",
-    "blocked_host": "The scorer wanted a host that it may not reach.",
+    "blocked_host": "The scorer wanted a host that it may not reach: see the hosts that were blocked. Not in the rate.",
     "missing_secret": "There was no key for the provider.",
     "judge_error": "The judge model failed. This is not in the rate.",
     "budget": "A ceiling was reached before this task began.",
