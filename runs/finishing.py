@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from kernel import ids, money, strict_json
 from kernel.faults import fault
 from kernel.secret_signs import redact
-from runs import queries, states
+from runs import limits, queries, states
 from runs.artifacts import records
 from runs.models import Phase, Run, Shard
 
@@ -191,6 +191,7 @@ def halt(run: Run) -> None:
             "halted",
             events_after=[("RunHalted", {"halt_reason": reason})],
             halt_reason=reason,
+            halt_note=run.halt_note or limits.note(reason, run.limits, run.sut),
             summary=summary,
             finished_at=_now(),
         )

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from kernel.errors import DomainError, invalid
-from kernel.money import from_dollars
+from kernel.money import from_dollars, to_dollars
 
 PHASES = ("find", "analyze", "atomize", "materialize", "report")
 MATRIX: dict[str, tuple[str, ...]] = {
@@ -92,6 +92,20 @@ def narrowed(ceilings: Ceilings, declared: Mapping[str, Any] | None) -> Ceilings
     if cap is None or (own is not None and own <= cap):
         return ceilings
     return replace(ceilings, run=replace(ceilings.run, model_cost=cap))
+
+
+def note(reason: str, declared: Mapping[str, Any], sut: Mapping[str, Any]) -> str:
+    """Whose ceiling stopped a run, where it was its connection's; "" where the launch's own was reached.
+
+    ``declared`` and ``sut`` as the run records them; ``reason``: its halt_reason.
+    """
+    own = parse(declared)
+    found = narrowed(own, sut.get("limits"))
+    if reason != "limit_exceeded:run.model_cost" or found is own or found.run.model_cost is None:
+        return ""
+    name = str(sut.get("connection_name") or sut.get("connection"))[:120]
+    dollars = to_dollars(int(found.run.model_cost))
+    return f"the ceiling of the connection {name}, ${dollars:.{2 if dollars >= Decimal('0.01') else 8}f} for each run"
 
 
 def _said(loc: list[str]) -> str:

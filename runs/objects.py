@@ -60,7 +60,7 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
         "subset_revision": run.subset_revision,
         "product_subset_id": None,
         "impl": {"id": run.impl_id, "label": names.get((run.impl_id, run.owner_id), "")} if run.impl_id else None,
-        **_how(run),
+        **_how(run, mine=mine),
         "limits": run.limits if mine else {},
         "hints": run.hints if mine else [],
         "phase_models": run.phase_models,
@@ -82,14 +82,16 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
     }
 
 
-def _how(run: Run) -> dict[str, Any]:
-    """What runs on what, and where it comes from."""
+def _how(run: Run, *, mine: bool) -> dict[str, Any]:
+    """What runs on what, and where it comes from; over which connection only its owner sees."""
+    over = run.sut.get("connection") if mine else None
     return {
         "model": {
             "identifier": run.sut.get("model"),
             "provider": run.sut.get("provider"),
             "params": run.sut.get("params") or {},
             "served": run.served,
+            "connection": {"id": over, "name": run.sut.get("connection_name")} if over else None,
         },
         "driver": run.driver or "builtin",
         "harness": run.harness,

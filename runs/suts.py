@@ -54,7 +54,8 @@ def bind(principal: Principal, asked: Sut) -> BoundSut:
     }
     if connection is None:
         return BoundSut(sut, _key(principal, provider, providers.host(provider.name)))
-    sut |= {"connection": connection.pk, "params": _pinned(asked.params, connection.routing)}
+    sut |= {"connection": connection.pk, "connection_name": connection.name}
+    sut |= {"params": _pinned(asked.params, connection.routing)}
     if connection.prices:
         sut["prices"] = connection.prices
     if "limits" in connection.metadata:

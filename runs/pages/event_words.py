@@ -82,6 +82,8 @@ def _completed(data: Data) -> str:
 def halt_words(reason: str | None, note: str = "") -> str:
     """Why a run was stopped, as a sentence; ``note`` is what the person who stopped it said."""
     sentence = _halt_sentence(reason)
+    if reason is not None and reason.startswith("limit_exceeded:"):
+        return f"{sentence.removesuffix('.')}: {note}." if note else sentence
     return f"{sentence.removesuffix('.')}: “{note}”" if note else sentence
 
 

@@ -45,7 +45,13 @@ def test_launch_answers_the_run(alice: User, api: Door) -> None:
         2,
         8,
     )
-    assert run["model"] == {"identifier": "smollm2", "provider": "local", "params": {}, "served": {}}
+    assert run["model"] == {
+        "identifier": "smollm2",
+        "provider": "local",
+        "params": {},
+        "served": {},
+        "connection": None,
+    }
     assert run["metadata"] == {"sweep": "a", "note": None}
     assert [phase["name"] for phase in run["phases"]] == ["materialize", "report"]
     assert run["impl"]["label"] == "exact"

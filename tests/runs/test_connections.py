@@ -2,7 +2,7 @@
 
 import pytest
 
-from runs import limits, suts
+from runs import finishing, limits, suts
 from runs.connections import setting_up
 from runs.models import Run
 from runs.schemas import Sut
@@ -140,7 +140,7 @@ def test_a_launch_takes_everything_over(caller, secret):
     assert found == bound(caller, model="m", provider="openai", connection=made.pk, params={"temperature": 0})
     assert found.sut == {
         "model": "m", "provider": "openai", "base_url": "https://llm.example.com/v1", "params": {"temperature": 0},
-        "connection": made.pk, "limits": {"run": {"model_cost": 2.5}},
+        "connection": made.pk, "connection_name": "box", "limits": {"run": {"model_cost": 2.5}},
         "prices": {"m": {"input": 15_000_000, "output": 60_000_000, "cached_input": 15_000_000}},
     }  # fmt: skip
     assert found.key == {
@@ -176,6 +176,24 @@ def test_the_narrower_ceiling_counts():
     assert cost(5, None) == 5 * 10**8
     assert cost(None, CAP["limits"]) == cost(5, CAP["limits"]) == 25 * 10**7
     assert cost(1, CAP["limits"]) == 10**8
+
+
+def test_a_halt_says_whose_ceiling_it_was(api, alice, bob):
+    run = launched.launch(alice)
+    sut = {**run.sut, "connection": "con_1", "connection_name": "box", **CAP}
+    Run.objects.filter(id=run.id).update(
+        sut=sut, halt_requested="limit_exceeded:run.model_cost", limits={"run": {"model_cost": 5}}, visibility="public"
+    )
+    run.refresh_from_db()
+    finishing.halt(run)
+    told = api(alice).get(f"runs/{run.id}").json
+    assert told["halt_reason"] == "limit_exceeded:run.model_cost"
+    assert told["halt_note"] == "the ceiling of the connection box, $2.50 for each run"
+    assert told["model"]["connection"] == {"id": "con_1", "name": "box"}
+    seen = api(bob).get(f"runs/{run.id}").json
+    assert (seen["halt_note"], seen["model"]["connection"]) == ("", None)
+    assert limits.note(told["halt_reason"], {"run": {"model_cost": 2}}, sut) == ""
+    assert limits.note("limit_exceeded:run.cost", {}, sut) == ""
 
 
 def test_a_ceiling_on_cost_needs_a_price(api, alice):
