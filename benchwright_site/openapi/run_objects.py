@@ -101,6 +101,9 @@ RUN_OBJECTS: dict[str, Schema] = {
             provider=maybe(TEXT),
             params=ANY_OBJECT,
             served=mapping(COUNT),
+            connection=maybe(
+                thing("The connection that it was called over. Null for anyone else.", id=TEXT, name=maybe(TEXT))
+            ),
         ),
         driver=either({"const": "builtin", "type": "string"}, ANY_OBJECT),
         harness=TEXT,

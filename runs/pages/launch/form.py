@@ -27,6 +27,7 @@ _PLACES = {
     ("replay", "from_run"): "replay",
     ("sut", "model"): "model",
     ("sut", "provider"): "provider",
+    ("sut", "connection"): "provider",
     ("sut", "params"): "params",
     ("trials",): "trials",
     ("concurrency",): "concurrency",
@@ -53,7 +54,7 @@ class Form:
     def body(self, parent: Run | None) -> LaunchBody:
         """The launch request. Raises DomainError whose errors name its fields."""
         self._demand()
-        sut = {"model": self["model"], "provider": self["provider"], "params": self._params()}
+        sut = {"model": self["model"], **self.target(), "params": self._params()}
         asked: dict[str, Any] = {"sut": sut, "limits": self._limits(parent)}
         asked |= {name: self._whole(name) for name in ("trials", "concurrency") if self[name]}
         if self["replay"]:
@@ -66,6 +67,10 @@ class Form:
         except ValidationError as error:
             faults = error.errors(include_url=False)
             raise bodies.refused({**one, "loc": ("body", *one["loc"])} for one in faults) from None
+
+    def target(self) -> dict[str, str]:
+        """Where the model is asked: at a provider, or over a connection, which stands in the same field."""
+        return {"connection" if self["provider"].startswith("con_") else "provider": self["provider"]}
 
     def _demand(self) -> None:
         needed = {"model": "Name the model, as its provider calls it.", "provider": "Choose a provider."}

@@ -16,6 +16,7 @@ from runs.pages.launch import paying
 from runs.pages.launch.form import Form
 from runs.schemas import Sut
 from runs.states import TERMINAL
+from secrets_vault.connections import queries as connections
 
 SHOWN = 200  # benchmarks of each sort in the list
 FREE = Sut(model="any", provider="simulated")
@@ -26,7 +27,14 @@ def begin(principal: Principal, form: Form) -> Form:
     """The form as it is first shown: what the link said, then the parent's or the usual values."""
     parent = _parent(principal, form)
     known = _of_parent(principal, parent) if parent is not None else DEFAULTS
+    if parent is not None and not form["provider"] and _lost(principal, parent):
+        form.errors.setdefault("provider", "The connection that it went over is gone: choose where the model is asked.")
     return replace(form, values={name: form[name] or known.get(name, "") for name in form.values})
+
+
+def _lost(principal: Principal, run: Run) -> bool:
+    over = run.sut.get("connection") if run.owner_id == principal.account.pk else None
+    return bool(over) and connections.named(principal, str(over)) is None
 
 
 def _of_parent(principal: Principal, run: Run) -> dict[str, str]:
@@ -34,7 +42,9 @@ def _of_parent(principal: Principal, run: Run) -> dict[str, str]:
     limits = dict(run.limits.get("run", {})) if mine else {}
     return {
         "model": str(run.sut.get("model", "")),
-        "provider": str(run.sut.get("provider", "")),
+        "provider": str(
+            (mine and not _lost(principal, run) and run.sut.get("connection")) or run.sut.get("provider", "")
+        ),
         "trials": str(run.trials),
         "concurrency": str(run.concurrency),
         "limit": str(limits.get("tasks", "")),
@@ -86,8 +96,8 @@ def _own(principal: Principal, run: Run | None) -> Run | None:
 def page(principal: Principal, form: Form) -> dict[str, Any]:
     """Everything the page shows. Looks only; what would be refused shows no plan."""
     parent = _parent(principal, form)
-    draft, key = _draft(principal, form, parent), paying.key_for(principal, form["provider"])
-    provider = providers.PROVIDERS.get(form["provider"])
+    draft, key = _draft(principal, form, parent), paying.key_for(principal, form.target())
+    provider = providers.PROVIDERS.get(key.provider)
     return {
         "form": form.values,
         "errors": form.errors,
@@ -98,6 +108,7 @@ def page(principal: Principal, form: Form) -> dict[str, Any]:
         "slices": _slices(parent) if parent else [],
         **({} if form["replay"] else _choices(principal, form)),
         "providers": [(name, providers.get(name).label) for name in providers.names()],
+        "connections": connections.visible(principal).filter(kind="ai_model").order_by("name"),
         "models": _models(principal),
         "draft": draft,
         "noun": "task" if draft is None or draft.trials == 1 else "trial",
