@@ -7,11 +7,14 @@ from django.db import connection, transaction
 
 from kernel.jobs import enqueue
 from runs import destroying, editing, finishing, halting, tidying
+from runs.models import Run
 
 log = logging.getLogger(__name__)
 
 # Due: nobody holds a live lease on it, and it was not rung lately. The ringing itself is a conditional update, so two
-# sweepers ring once.
+# sweepers ring once. Where several shards wait, several messages go out: one alone may be taken by a worker that is at
+# work on the run already.
+MOST_MESSAGES = 8
 _DUE = """
 UPDATE runs_run r SET woken_at = clock_timestamp()
 WHERE r.status IN ('queued', 'running')
@@ -20,13 +23,21 @@ WHERE r.status IN ('queued', 'running')
         SELECT 1 FROM runs_shard s WHERE s.run_id = r.id AND (s.status = 'pending'
            OR (s.status = 'leased' AND s.lease_until < clock_timestamp())))
     OR NOT EXISTS (SELECT 1 FROM runs_shard s WHERE s.run_id = r.id AND s.status <> 'done'))
-RETURNING r.id
+RETURNING r.id, (SELECT count(*) FROM (SELECT 1 FROM runs_shard s WHERE s.run_id = r.id AND (s.status = 'pending'
+           OR (s.status = 'leased' AND s.lease_until < clock_timestamp())) LIMIT %s) free)
 """
 
 _OVERDUE = """
 SELECT id FROM runs_run
 WHERE status = 'running' AND halt_requested IS NULL
   AND extract(epoch FROM clock_timestamp() - started_at) > (limits->'run'->>'duration')::float8
+"""
+
+# To be halted, with nobody at work who would see it: every worker may be dead.
+_UNHEARD = """
+SELECT r.id FROM runs_run r
+WHERE r.status IN ('queued', 'running', 'needs_input') AND r.halt_requested IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM runs_shard s WHERE s.run_id = r.id AND s.status = 'leased' AND s.lease_until >= clock_timestamp())
 """
 
 # Of accounts that were disabled: nobody is left to stop them.
@@ -36,13 +47,22 @@ WHERE r.status IN ('queued', 'running', 'needs_input') AND r.halt_requested IS N
 """
 
 
+def _halt_unheard() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_UNHEARD)
+        unheard = [row[0] for row in cursor.fetchall()]
+    for run in Run.objects.select_related("impl", "subset").filter(id__in=unheard):
+        finishing.halt(run)
+
+
 def sweep() -> int:
     """Wake each run that is due; returns how many."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_DUE, [settings.SWEEP_SECONDS])
-        due = [str(row[0]) for row in cursor.fetchall()]
-        for run_id in due:
-            enqueue("runs.advance", run_id)
+        cursor.execute(_DUE, [settings.SWEEP_SECONDS, MOST_MESSAGES])
+        due = [(str(run_id), free) for run_id, free in cursor.fetchall()]
+        for run_id, free in due:
+            for _ in range(max(1, free)):
+                enqueue("runs.advance", run_id)
     with connection.cursor() as cursor:
         cursor.execute(_OVERDUE)
         overdue = [row[0] for row in cursor.fetchall()]
@@ -52,6 +72,7 @@ def sweep() -> int:
         halting.request_halt(run_id, "limit_exceeded:run.duration")
     for run_id in alone:
         halting.request_halt(run_id, "user")
+    _halt_unheard()
     finishing.settle_late()
     editing.hide_found()
     destroying.purge_due()

@@ -9,6 +9,9 @@ import os
 import secrets
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -16,8 +19,11 @@ import redis
 from psycopg import sql
 
 ADMIN = os.environ.get("BENCHWRIGHT_SCALED_DATABASE_URL", "postgresql://postgres@127.0.0.1:5432/postgres")
-OWN_REDIS = [f"redis://127.0.0.1:6379/{number}" for number in range(8, 12)]  # one for each process, emptied afterwards
-REDIS = os.environ.get("REDIS_URL", OWN_REDIS[0])
+OWN_REDIS = "redis://127.0.0.1:6379/"
+BLOCKS = (8, 12, 4)  # first of the databases that one session takes: one for each process, emptied afterwards
+PROCESSES = 4
+TAKEN, TAKEN_SECONDS = "benchwright-tests", 3600
+REDIS = os.environ.get("REDIS_URL", f"{OWN_REDIS}{BLOCKS[0]}")
 LEAST_VERSION = 150000
 
 
@@ -37,7 +43,28 @@ def missing() -> str:
     return ""
 
 
-def run(arguments: list[str]) -> int:
+@contextmanager
+def own_redis() -> Iterator[str]:
+    """Databases of a Redis that no other session of these tests uses: they would take each other's wake-ups."""
+    if "REDIS_URL" in os.environ:
+        yield REDIS
+        return
+    while True:
+        for first in BLOCKS:
+            with redis.Redis.from_url(f"{OWN_REDIS}{first}") as client:
+                if client.set(TAKEN, os.getpid(), nx=True, ex=TAKEN_SECONDS):
+                    try:
+                        yield f"{OWN_REDIS}{first}"
+                    finally:
+                        for number in range(first, first + PROCESSES):
+                            with redis.Redis.from_url(f"{OWN_REDIS}{number}") as used:
+                                used.flushdb()
+                    return
+        print("· waiting for other sessions of these tests to end", flush=True)
+        time.sleep(10)
+
+
+def run(arguments: list[str], redis_url: str) -> int:
     """pytest as a role that may do no more than an installation's own: create its (test) database."""
     name, password = f"bw_test_{os.getpid()}", secrets.token_hex(16)
     role, parts = sql.Identifier(name), urlsplit(ADMIN)
@@ -50,7 +77,7 @@ def run(arguments: list[str]) -> int:
         environment = {
             **os.environ,
             "DATABASE_URL": url,
-            "REDIS_URL": REDIS,
+            "REDIS_URL": redis_url,
             "BENCHWRIGHT_TEST_DATABASE": name,
         }
         try:
@@ -61,13 +88,12 @@ def run(arguments: list[str]) -> int:
             for (database,) in admin.execute(owned, [name]).fetchall():
                 admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(database)))
             admin.execute(sql.SQL("DROP ROLE {}").format(role))
-            for own in OWN_REDIS if REDIS in OWN_REDIS else []:
-                with redis.Redis.from_url(own) as client:
-                    client.flushdb()
 
 
 if __name__ == "__main__":
     if gap := missing():
         print(f"· not tested over services of this machine: {gap}")
         sys.exit(0)
-    sys.exit(run(sys.argv[1:]))
+    with own_redis() as url:
+        code = run(sys.argv[1:], url)
+    sys.exit(code)

@@ -100,7 +100,7 @@ def parts(folder: Path, redis_url: str, django_db_setup: None, django_db_blocker
 
 @pytest.fixture
 def slow_model(model: Model) -> Model:
-    """Answers after half a second, half a lease: what a killed worker had asked is answered before its lease lapses."""
+    """Answers after half a second, a quarter of a lease: what a killed worker asked is answered before it lapses."""
     answer = model.twin.always
 
     def late(seen):  # type: ignore[no-untyped-def]

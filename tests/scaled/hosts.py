@@ -21,7 +21,7 @@ from benchwright_site.serve.postgres import leashed
 from tests.factories.processes import ROOT, database_url
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())
-LEASE_SECONDS = 1.0
+LEASE_SECONDS = 2.0
 START_SECONDS = 180.0
 PROGRAMS = {"python": [sys.executable], "gunicorn": [sys.executable, "-m", "gunicorn"]}
 

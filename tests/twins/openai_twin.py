@@ -7,6 +7,7 @@ the next entry of the script; an empty script means a good answer. Entries are `
 import asyncio
 import contextlib
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ class Fault:
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes | None = None  # instead of the made one
     delay: float = 0.0
+    held: threading.Event | None = None  # no answer before it is set
     hang_up: bool = False  # close without a word
     cut_after: int | None = None  # bytes of the answer, then close
     usage: Any = "made"  # None leaves it out
@@ -126,6 +128,8 @@ class OpenAITwin:
     async def _answer(self, seen: Seen, writer: asyncio.StreamWriter) -> bool:
         chosen = self.always(seen) if self.always is not None else None
         fault = chosen or (self.plan.pop(0) if self.plan else Fault())
+        while fault.held is not None and not fault.held.is_set():
+            await asyncio.sleep(0.02)
         if fault.delay:
             await asyncio.sleep(fault.delay)
         if fault.hang_up:

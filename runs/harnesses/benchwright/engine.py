@@ -141,7 +141,7 @@ class Engine:
         """Told to stop: finish what runs, give the rest back. Nothing counts against a task."""
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
-                while self._solving.running or self._settling.under_way or self._stored or self._scoring.running:
+                while self._solving.running or self._settling.under_way or self._stored or not self._scoring.empty:
                     self._scoring.feed(asyncio.get_running_loop().time())
                     await asyncio.sleep(TICK_SECONDS)
         except TimeoutError:
@@ -173,6 +173,8 @@ class Engine:
             self._pieces[lease.number] = piece
             for cell in piece.cells:
                 self._place(cell, past, lost=lease.lost)
+            if lease.lost and lease.attempt_no > 2:  # again: it may die of what ends it before its start is stored
+                self._solving.suspect(lease.number)
             if not piece.cells:
                 await self._complete(lease.number)
             self._wake.set()
@@ -194,7 +196,7 @@ class Engine:
             cell.facts, cell.solve_ms, cell.faults = stored.facts, stored.duration_ms, cell.faults - 1
             self._go_on(cell, results.after_solve(cell.fault, cell.facts), stored=True)
         elif lost and started:
-            cell.faults += 1
+            cell.faults = max(cell.faults + 1, started)  # each start that came to nothing was an attempt
             if cell.faults >= self._most_attempts:
                 self._end(cell, results.errored("worker_lost", "Each worker that ran this task was lost.", retry=False))
             else:

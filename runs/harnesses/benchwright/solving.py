@@ -50,6 +50,11 @@ class Solving:
     def waiting(self) -> int:
         return len(self.ready) + len(self.suspects) + len(self._delayed)
 
+    @property
+    def _most(self) -> int:
+        """Cells that the sandbox is given at once."""
+        return self.slots + max(1, int(self.slots * PREFETCH))
+
     def retry_later(self, cell: Cell) -> None:
         """Another attempt after a back-off (exponential with jitter, at most 30 s)."""
         pause = min(30.0, 2.0 ** (cell.faults - 1)) * (0.75 + random.random() / 2)  # noqa: S311 (no secret)
@@ -65,7 +70,7 @@ class Solving:
             return None
         if self.suspects:
             return self.suspects.popleft() if not self.running else None
-        room = self.slots + max(1, int(self.slots * PREFETCH)) - len(self.running)
+        room = self._most - len(self.running)
         if room > 0 and self.ready:
             self.start([self.ready.popleft() for _ in range(min(room, len(self.ready)))], now)
         return None
@@ -170,6 +175,14 @@ class Solving:
                 self.ready.appendleft(cell)
         if blamed:
             self._ended(blamed)
+
+    def suspect(self, shard: int) -> None:
+        """Where nothing tells which cell of a shard ended its worker, those that start first run alone."""
+        if any(cell.shard == shard for cell in self.suspects):
+            return
+        first = [cell for cell in self.ready if cell.shard == shard][: self._most]
+        self.ready = deque(cell for cell in self.ready if cell not in first)
+        self.suspects.extend(first)
 
     def drop(self, shard: int) -> list[Cell]:
         """Forget a shard that is no longer ours; returns its cells that were running."""
