@@ -1,15 +1,28 @@
 """/v1/me, and the refusal of token routes to tokens."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from ninja import Router
+from pydantic import Field, SecretStr
 
-from accounts.door import principal, requires
+from accounts.door import allows_public, answer, principal, requires
+from accounts.tokens import end_leaked
 from kernel import clock
+from kernel.bodies import Body
 from kernel.errors import DomainError
 
 router = Router(tags=["account"])
+MOST_LEAKED = 100
+
+
+class LeakedTokenBody(Body):
+    token: SecretStr
+    url: Annotated[str, Field(max_length=500, pattern=r"^(|https?://[\x21-\x7e]+)$")] = ""
+
+
+class LeakReportBody(Body):
+    tokens: Annotated[list[LeakedTokenBody], Field(min_length=1, max_length=MOST_LEAKED)]
 
 
 @router.get("/me", auth=requires())
@@ -31,6 +44,17 @@ def me(request: HttpRequest) -> dict[str, Any]:
             "expires_at": clock.stamp(who.expires_at),
         },
     }
+
+
+@router.post("/leaked_tokens", auth=allows_public(), response={202: Any})
+def leaked_tokens(request: HttpRequest, body: LeakReportBody) -> HttpResponse:
+    """Report tokens that stand where anybody can read them. Those that are live end at once; their owners are told.
+
+    Needs no token: whoever knows a token's text could use it. The answer is the same whether it was one or not.
+    """
+    for one in body.tokens:
+        end_leaked(one.token.get_secret_value(), one.url)
+    return answer({"object": "leak_report", "received": len(body.tokens)}, 202)
 
 
 def _refuse(request: HttpRequest) -> dict[str, Any]:

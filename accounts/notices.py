@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
 
-from accounts.models import PersonalAccessToken
+from accounts.models import PersonalAccessToken, User
 from kernel import clock
 
 log = logging.getLogger("benchwright.errors")
@@ -25,6 +25,32 @@ def token_made(token: PersonalAccessToken) -> None:
     )
     subject = f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}A new token"
     transaction.on_commit(partial(_send, subject, body, token.owner.email))
+
+
+def token_leaked(token: PersonalAccessToken, where: str) -> None:
+    """Tell the owner that a token was found in the open and has ended."""
+    body = (
+        f"Somebody found your token {token.name!r} (it ends in {token.last4}) where others can read it, and reported "
+        f"it to {settings.PUBLIC_URL} at {clock.now():%d %b %Y, %H:%M} UTC. It was revoked at once.\n\n"
+        + (f"They say that it stands at {where}\n\n" if where else "")
+        + f"It could: {', '.join(token.scopes)}.\n\n"
+        f"Look through your runs and secrets for what you did not do, take the token out of where it stands, and make "
+        f"another on {settings.PUBLIC_URL}/manage/tokens.\n"
+    )
+    subject = f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}A leaked token was revoked"
+    transaction.on_commit(partial(_send, subject, body, token.owner.email))
+
+
+def second_step_removed(user: User) -> None:
+    """Tell an account that whoever runs the installation took its second step away."""
+    body = (
+        f"The second step of signing in (time codes and recovery codes) was taken off your account on "
+        f"{settings.PUBLIC_URL} at {clock.now():%d %b %Y, %H:%M} UTC, by those who run it. The password alone opens it "
+        f"now.\n\nIf you did not ask for that, change your password and tell them. Set up a new second step on "
+        f"{settings.PUBLIC_URL}/manage/security.\n"
+    )
+    subject = f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}Your second step was removed"
+    transaction.on_commit(partial(_send, subject, body, user.email))
 
 
 def _send(subject: str, body: str, to: str) -> None:

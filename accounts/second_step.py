@@ -4,7 +4,9 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import generate_totp_secret
 from django.conf import settings
+from django.db import transaction
 
+from accounts import notices
 from accounts.models import User
 from kernel import sealed
 
@@ -37,6 +39,10 @@ def may_administer(user: object) -> bool:
     return not settings.STAFF_SECOND_STEP or has_one(user)
 
 
+@transaction.atomic
 def remove(user: User) -> bool:
-    """Take the second step away, for somebody who lost phone and codes. False where there was none."""
-    return bool(Authenticator.objects.filter(user=user).delete()[0])
+    """Take the second step away, for somebody who lost phone and codes, and tell them. False where there was none."""
+    if not Authenticator.objects.filter(user=user).delete()[0]:
+        return False
+    notices.second_step_removed(user)
+    return True

@@ -55,8 +55,13 @@ def listings(links: Sequence[str]) -> str:
 
 def audit(request: HttpRequest, row: Model, what: str) -> None:
     """Write down that a member of staff did something to a row, or read what somebody else wrote."""
+    note(request.user.pk, row, what)
+
+
+def note(actor: Any, row: Model, what: str) -> None:
+    """The same; ``actor`` is the id of the account that did it, or to which it was done where nobody was signed in."""
     LogEntry.objects.create(
-        user_id=str(request.user.pk),
+        user_id=str(actor),
         content_type_id=ContentType.objects.get_for_model(type(row)).pk,
         object_id=str(row.pk),
         object_repr=str(row)[:200],

@@ -2,19 +2,23 @@
 
 import hashlib
 import hmac
+import logging
 import re
 import secrets
 import zlib
 from datetime import datetime, timedelta
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from accounts import notices
 from accounts import scopes as known_scopes
 from accounts.models import PersonalAccessToken
 from accounts.principal import BrowserSession, Principal
 from kernel import clock, ids, sealed
 from kernel.errors import DomainError, invalid
 
+security = logging.getLogger("benchwright.security")
 PREFIX = "bw_live_pat_"
 RESERVED_PREFIX = "bw_test_pat_"
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -90,6 +94,19 @@ def revoke(session: BrowserSession, token_id: str) -> None:
 def end(token_id: str) -> bool:
     """End anybody's token at once, as staff may. False where it had ended before."""
     return bool(PersonalAccessToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=clock.now()))
+
+
+def end_leaked(plaintext: str, where: str) -> bool:
+    """End the token whose text somebody found in the open, and tell its owner. False for any other text."""
+    if not well_formed(plaintext):
+        return False
+    with transaction.atomic():
+        found = PersonalAccessToken.objects.select_related("owner").filter(digest=digest(plaintext)).first()
+        if found is None or not end(found.id):
+            return False
+        notices.token_leaked(found, where)
+    security.warning("token_leaked: %s of account %s was reported and is revoked", found.id, found.owner_id)
+    return True
 
 
 def _live(session: BrowserSession, token_id: str) -> QuerySet[PersonalAccessToken]:

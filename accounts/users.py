@@ -15,7 +15,7 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.http import HttpRequest
 
-from accounts import rates
+from accounts import rates, second_step, staff
 from accounts.models import User
 from kernel.errors import DomainError, invalid
 
@@ -43,6 +43,22 @@ def create_user(email: str, password: str | None = None, staff: bool = False) ->
     with transaction.atomic():
         user = User.objects.create_user(email, password, is_staff=staff, is_superuser=staff)
         EmailAddress.objects.create(user=user, email=email, primary=True, verified=True)
+    return user
+
+
+def without_second_step(email: str) -> User:
+    """Take an account's second step away, at the server's shell. Noted in the admin's record; the account is told.
+
+    Raises DomainError ``not_found``.
+    """
+    user = User.objects.filter(email=email.strip().lower()).first()
+    if user is None:
+        raise DomainError("not_found", f"There is no account for {email}.")
+    with transaction.atomic():
+        if not second_step.remove(user):
+            raise DomainError("not_found", f"{user.email} has no second step.")
+        staff.note(user.pk, user, "removed the second step, at the server's shell")
+    security.warning("second_step_removed from account %s at the server's shell", user.pk)
     return user
 
 

@@ -54,6 +54,7 @@ OBJECTS: dict[str, Schema] = {
             "token", "The token of this request.", id=TEXT, name=TEXT, scopes=array(TEXT), expires_at=maybe(TIME)
         ),
     ),
+    "LeakReport": named("leak_report", "What was taken in. It does not tell which were tokens.", received=COUNT),
     "Owner": named("account", "Who published it.", id=TEXT, name=TEXT),
     "Benchmark": named(
         "benchmark",

@@ -49,6 +49,7 @@ _RUNS_OF = (
 
 ROUTES: dict[str, Route] = {
     "GET /me": Route("me", "Account"),
+    "POST /leaked_tokens": Route("report_leaked_tokens", "LeakReport"),
     "GET /registry/benchmarks": Route(
         "list_benchmarks",
         "BenchmarkList",

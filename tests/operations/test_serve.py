@@ -64,6 +64,9 @@ def test_it_makes_accounts_and_tokens_at_the_shell(pair: Pair) -> None:
     refused = manage(pair.one.data, "create_token", EMAIL, "--scopes", "runs:delete")
     assert refused.returncode == 1
     assert "runs:delete" in refused.stderr
+    refused = manage(pair.two.data, "remove_second_step", EMAIL)
+    assert refused.returncode == 1
+    assert "has no second step" in refused.stderr
 
 
 def test_it_refuses_a_second_server_on_the_same_folder(pair: Pair) -> None:

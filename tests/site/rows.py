@@ -19,7 +19,7 @@ READ_ONLY = ("runs:read", "registry:read", "secrets:read", "artifacts:read")
 class Row:
     """What a route is about, and what its owner hears. ``public``: anybody may read it once it is public."""
 
-    about: str  # self, session, list, open list, new, benchmark, subset, impl, secret, entry, run
+    about: str  # self, session, report, list, open list, new, benchmark, subset, impl, secret, entry, run
     owner: int = 200
     body: dict[str, Any] | None = None
     public: bool = False
@@ -31,6 +31,7 @@ ROWS = {
     "GET /me": Row("self"),
     **{f"{method} /tokens": Row("session") for method in ("GET", "POST", "PUT", "PATCH", "DELETE")},
     **{f"{method} /tokens/{{path:rest}}": Row("session") for method in ("GET", "POST", "PUT", "PATCH", "DELETE")},
+    "POST /leaked_tokens": Row("report", 202, {"tokens": [{"token": "bw_live_pat_1"}]}),
     "GET /registry/benchmarks": Row("open list"),
     "GET /registry/benchmarks/{benchmark_id}": Row("benchmark", public=True),
     "GET /registry/subsets/{subset_id}": Row("subset", public=True),
