@@ -36,6 +36,7 @@ class Rig:
         }
         self.once = folder / "killed"
         self.deaths: Counter[str] = Counter()
+        self.killed = 0  # workers that a test has killed itself
         self.workers: list[subprocess.Popen[bytes]] = []
         self.born: set[Process] = set()  # all that ran in or below a worker
 

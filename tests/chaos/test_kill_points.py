@@ -1,9 +1,11 @@
 """kill -9 at every named point: each cell once, no second call for a settled one, and a terminal state."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +14,8 @@ from django.conf import settings
 
 from accounts.models import User
 from benchmarks.chaos.world import STREAMED
-from runs.models import Artifact, Shard
+from runs import states
+from runs.models import Artifact, Run, RunEvent, Shard, TaskResult
 from tests.chaos.rig import Rig, check
 from tests.factories import planned
 from tests.factories.processes import ASK, ROOT, GatewayProcess, Model, launch
@@ -81,6 +84,64 @@ def test_d01_d02_d03_a_worker_killed_here_costs_nothing(
     assert (run.status, run.passed) == ("ok", 12)
     check(run, model)
     assert set(Artifact.objects.filter(run=run).values_list("type", flat=True)) == {"code", "summary"}
+    assert rig.left() == []
+
+
+def folded(run: Run) -> tuple[object, ...]:
+    """What a run came to: each cell, the tallies, the tokens, and the state that its events tell."""
+    cells = TaskResult.objects.filter(run=run, live=True).order_by("ordinal")
+    told = RunEvent.objects.filter(run=run).order_by("seq")
+    results = {event.data["ordinal"]: event.data["outcome"] for event in told.filter(type="MaterializeTaskResult")}
+    return (
+        list(cells.values_list("ordinal", "task_id", "outcome", "score", "output_preview")),
+        (run.passed, run.failed, run.errored, run.skipped, run.unscored),
+        (run.tokens_in, run.tokens_out, run.cost_model),
+        results,
+        told.last().type,  # type: ignore[union-attr]
+        run.status,
+    )
+
+
+def ordinals(rig: Rig, kind: str) -> set[int]:
+    return set(RunEvent.objects.filter(run=rig.run, type=kind).values_list("data__ordinal", flat=True))
+
+
+def ended(rig: Rig, hit: set[int]) -> bool:
+    """Whether these cells have results, and some others are under way."""
+    done = ordinals(rig, "MaterializeTaskResult")
+    return hit <= done and bool(ordinals(rig, "MaterializeTaskStarted") - done)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kills", "seconds"), [(40, 4, 0.3), pytest.param(200, 50, 1.0, marks=pytest.mark.chaos)]
+)
+def test_d04_a_run_killed_again_and_again_comes_to_the_same(
+    rigged: Callable[..., Rig], model: Model, cells: int, kills: int, seconds: float
+) -> None:
+    moments = random.Random(cells)
+    model.rule = lambda question: Fault(text="no idea") if question.startswith("7 ") else slowly(question, seconds)
+    whole = rigged(cells).until_terminal()
+    before = model.calls
+    rig = rigged(cells, concurrency=2)
+    rig.environment["BENCHWRIGHT_LEASE_SECONDS"] = "1"
+    hit: set[int] = set()
+    for _ in range(kills):
+        victim = rig.worker()
+        # Three workers lost under one task are that task's end, so what the last kill hit comes through first.
+        rig.until(lambda hit=hit: ended(rig, hit) or rig.status() in states.TERMINAL)
+        if rig.status() in states.TERMINAL:
+            break
+        time.sleep(moments.uniform(0, seconds))
+        victim.kill()
+        victim.wait(10)
+        rig.workers.remove(victim)
+        rig.killed += 1
+        hit = ordinals(rig, "MaterializeTaskStarted") - ordinals(rig, "MaterializeTaskResult")
+    run = rig.until_terminal(300)
+    for killed, unkilled in zip(folded(run), folded(whole), strict=True):
+        assert killed == unkilled
+    assert model.calls == before + cells, "no call was made twice"
+    assert rig.killed == kills
     assert rig.left() == []
 
 
