@@ -5,11 +5,13 @@
 
 import json
 import os
+from typing import Any
 
 import daphne.server
 from daphne.cli import CommandLineInterface
 from daphne.http_protocol import HTTPFactory, WebRequest
 from django.conf import settings
+from twisted.internet import reactor
 
 from kernel import ids
 from kernel.errors import DomainError
@@ -18,6 +20,7 @@ os.environ.setdefault("BENCHWRIGHT_DATABASE_POOL", "1")  # before the settings a
 
 # Routes have limits of their own (benchwright_site.api); a megabyte more leaves those the first word.
 HARD_LIMIT_BYTES = settings.ROWS_BODY_LIMIT_BYTES + (1 << 20)
+HEAD_SECONDS = 8.0  # in which a new connection has to say what it wants; what idles later goes after a minute
 
 
 class BoundedRequest(WebRequest):  # type: ignore[misc]
@@ -27,6 +30,7 @@ class BoundedRequest(WebRequest):  # type: ignore[misc]
     refused = False
 
     def gotLength(self, length: int | None) -> None:
+        self.channel.has_asked = True
         if length is not None and length > HARD_LIMIT_BYTES:
             super().gotLength(0)
             self._refuse()
@@ -63,7 +67,14 @@ class BoundedFactory(HTTPFactory):  # type: ignore[misc]
     def buildProtocol(self, addr: object) -> object:
         protocol = super().buildProtocol(addr)
         protocol.requestFactory = BoundedRequest
+        reactor.callLater(HEAD_SECONDS, _hang_up_unless_asked, protocol)
         return protocol
+
+
+def _hang_up_unless_asked(protocol: Any) -> None:
+    """Who sends the head of a request byte by byte would hold the connection for ever: each byte counts as life."""
+    if not getattr(protocol._channel, "has_asked", False) and protocol.transport is not None:
+        protocol.transport.abortConnection()
 
 
 # The server offers no other way to choose its factory.

@@ -15,9 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from celery import current_app
+from django.conf import settings
+from kombu import Connection
 
 from benchmarks.chaos.invariants import check, database_of
 from benchmarks.chaos.world import Customer, Launched, Twin, customer_of
+from benchwright_site import spool
 from tests.operations.serving import Server, serving, until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="watches processes through /proc")
@@ -94,6 +98,22 @@ def test_d08_x2_the_broker_loses_everything(home: Home, when: int) -> None:
         home.customer.launch(8)
 
     home.strike(when, wipe)
+
+
+def test_d15_messages_of_another_version_are_left_behind(home: Home) -> None:
+    """Names that no task has, and what is no message at all; one that says what it always said still wakes."""
+    folder = str(home.server.data / "broker")
+    options = {"data_folder_in": folder, "data_folder_out": folder, "control_folder": f"{folder}/control"}
+    spool.register()
+    run = home.customer.launch(8)
+    with Connection("filesystem://localhost//", transport_options=options) as link:
+        for name, ids in (("runs.carry_on", [run.id]), ("runs.advance", [run.id]), ("runs.gone", [])):
+            current_app.send_task(name, args=ids, connection=link, ignore_result=True)
+    (home.server.data / "broker" / f"1_torn.{settings.CELERY_TASK_DEFAULT_QUEUE}.msg").write_text('{"body": "')
+    home.judge()
+    until(lambda: not list((home.server.data / "broker").glob("*.msg")), 30, "no message is left")
+    home.customer.launch(8)
+    home.judge()
 
 
 @pytest.mark.parametrize("when", seeds(10, 2, 30))

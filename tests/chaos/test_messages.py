@@ -16,10 +16,11 @@ from kernel.database import conninfo
 from runs import pipeline, states, sweeping
 from runs.doorbell import Bell
 from runs.halting import request_halt
-from runs.models import Run
+from runs.models import Run, RunEvent
 from tests.chaos.rig import check
 from tests.factories import planned
 from tests.factories.processes import GatewayProcess, Model, launch
+from tests.twins.openai_twin import Fault
 
 pytestmark = pytest.mark.django_db(transaction=True)
 COPIES, DROPPED, WORKERS = 3, 0.1, 3
@@ -120,3 +121,29 @@ def test_d09_messages_that_come_thrice_shuffled_or_not_at_all_change_nothing(
             assert (run.status, run.passed) == ("ok", 8)
         check(run, model, calls_in_doubt=8 * (run.status == "halted"))
     assert post.sent >= COPIES * runs
+
+
+def test_d12_a_message_that_comes_again_while_its_phase_goes_on_changes_nothing(
+    alice: User, gateway: GatewayProcess, posted: Callable[[int], Post]
+) -> None:
+    """As from a broker that hides a message for less long than the phase takes."""
+    model = Model()
+    model.start()
+    model.rule = lambda question: Fault(text=str(int(question.split("+")[0]) + 1), delay=0.4)
+    post = posted(5)
+    try:
+        run = launch(alice, model, rows=planned.sums(20), concurrency=2)
+        until = time.monotonic() + 60
+        while not Run.objects.filter(id=run.id, status__in=states.TERMINAL).exists():
+            assert time.monotonic() < until
+            post.send("runs.advance", (str(run.id),))
+            time.sleep(0.2)
+    finally:
+        post.over.set()
+        model.stop()
+    run.refresh_from_db()
+    assert (run.status, run.passed, model.calls) == ("ok", 20, 20)
+    assert post.sent > 20
+    check(run, model)
+    phases = RunEvent.objects.filter(run=run, type="PhaseStarted").values_list("data__phase", "data__attempt")
+    assert sorted(phases) == [("materialize", 1), ("report", 1)]

@@ -51,7 +51,7 @@ def test_it_names_no_package_registry() -> None:
     assert not named
 
 
-def test_it_pins_every_package_by_hash() -> None:
+def test_m09_it_pins_every_package_by_hash() -> None:
     for lock in (ROOT / "requirements").glob("*.lock"):
         text = lock.read_text().replace("\\\n", " ")
         loose = [

@@ -60,6 +60,18 @@ def test_it_has_no_signals_and_no_save_overrides() -> None:
     assert not wrong
 
 
+def test_i15_no_process_of_the_server_opens_an_archive() -> None:
+    """What a sandbox made is bytes to the host. Archives are opened by nobody, so none can be a trap."""
+    opened = [
+        f"{shown(path, line)} imports {name}"
+        for path in files(*ROOMS)
+        for name, line in imported(path)
+        if name.split(".")[0] in {"tarfile", "zipfile", "zipimport", "lzma", "bz2"}
+    ]
+    assert not opened
+    assert not [shown(path) for path in files(*ROOMS) if "unpack_archive" in path.read_text()]
+
+
 def test_it_tells_choices_nowhere_in_the_database() -> None:
     wrong = [
         shown(path, node.lineno)

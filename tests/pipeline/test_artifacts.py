@@ -67,6 +67,34 @@ def test_i05_a04_a_run_leaves_its_code_logs_raw_outputs_and_summary(
     assert (shown["input"], shown["solve_input"], shown["score_expected"]) == ("2 + 1", "2 + 0 + 1", "3")
 
 
+TRAPS = """
+import os
+for place in (".", os.environ.get("TMPDIR", "/tmp"), "/tmp"):
+    for name in ("summary.json", "task_impl.py", "q00000.raw", "a\\nb", "../out", "/etc/out", "\u202egnp.exe", "Case", "case"):
+        try:
+            os.symlink("/etc/passwd", os.path.join(place, name))
+        except OSError:
+            pass
+    for make in (lambda: os.mkfifo(place + "/fifo"), lambda: os.link("/etc/hostname", place + "/hard")):
+        try:
+            make()
+        except OSError:
+            pass
+"""
+
+
+def test_i14_i15_files_that_a_sandbox_leaves_are_never_taken_up(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    """The host copies no file out of a sandbox: what it keeps came through frames, under names of its own."""
+    run = work(launch(alice, model, TRAPS + ASK, rows=planned.sums(4)))
+    assert (run.status, run.passed) == ("ok", 4)
+    found = left(run)
+    assert set(found) == {"summary.json", "task_impl.py"}
+    assert found["task_impl.py"].decode() == TRAPS + ASK
+    assert b"root:" not in b"".join(found.values())
+
+
 def test_the_recipe_of_a_compiled_scorer_is_kept_and_shared(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
 ) -> None:

@@ -1,11 +1,13 @@
 """Leases: what one round of renewal may conclude."""
 
 import asyncio
-from datetime import timedelta
+import time
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
+from django.db import connection
 from django.db.models.functions import Now
 
 from accounts.models import User
@@ -66,6 +68,31 @@ def test_a_lapsed_lease_is_anybodys_and_the_first_holder_hears_of_it(alice: User
         return [lease.number for lease in await leases.renew()]
 
     assert with_leases(run, act) == [1]
+
+
+@pytest.mark.parametrize("hours", [-1, 24])
+def test_d19_a_workers_clock_neither_ends_a_lease_nor_prolongs_it(
+    alice: User, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    run, real = free(alice, 3), time.time
+
+    async def act(leases: Leases) -> tuple[list[int], list[int], list[int]]:
+        mine = [lease.number for lease in await leases.claim(2)]
+        monkeypatch.setattr(time, "time", lambda: real() + hours * 3600)
+        async with await psycopg.AsyncConnection.connect(conninfo(), autocommit=True) as link:
+            other = Leases(link, str(run.id), "materialize", "other", 30.0)
+            theirs = [lease.number for lease in await other.claim(3)]
+        return mine, theirs, [lease.number for lease in await leases.renew()]
+
+    assert with_leases(run, act) == ([0, 1], [2], [])
+    left = Shard.objects.filter(run=run, lease_owner="me").values_list("lease_until", flat=True)
+    assert all(timedelta(seconds=20) < until - at_the_database() < timedelta(seconds=31) for until in left)
+
+
+def at_the_database() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]  # type: ignore[no-any-return]
 
 
 def test_a_shard_says_whether_its_last_holder_was_lost(alice: User) -> None:

@@ -237,7 +237,7 @@ def test_a_fault_that_calls_itself_200_is_tried_again_and_never_scored(
     assert RunEvent.objects.filter(run=run, type="ModelRetry").count() == 4
 
 
-def test_a_ceiling_on_an_attempts_tokens_skips_its_cell_and_says_so(
+def test_d24_a_ceiling_on_an_attempts_tokens_skips_its_cell_and_says_so(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
 ) -> None:
     run = work(launch(alice, model, rows=planned.sums(3), limits={"attempt": {"tokens": 5}}))

@@ -144,7 +144,7 @@ def test_somebody_elses_own_scorer_stays_theirs(alice: User, bob: User, carol: U
     assert len(api(bob).get(f"runs/{run.id}/artifacts").json["data"]) == 1
 
 
-def test_k03_bytes_leave_as_a_download_that_no_browser_renders(alice: User, api: Door) -> None:
+def test_k02_k03_bytes_leave_as_a_download_that_no_browser_renders(alice: User, api: Door) -> None:
     run = launched.ended(alice)
     row = put(run, "raw_output", 'né "x"\r\n/../<b>.html', b"<script>alert(1)</script>")
     Artifact.objects.filter(id=row.id).update(content_type="text/html")

@@ -93,7 +93,7 @@ def test_it_refuses_what_it_cannot_do(alice: User, body: dict[str, Any], code: s
     assert said in refused(alice, code, **body).detail
 
 
-def test_it_caps_the_tasks_by_the_narrower_of_both(alice: User) -> None:
+def test_d24_it_caps_the_tasks_by_the_narrower_of_both(alice: User) -> None:
     scorer = launched.catalogue(alice, tasks=20)
     run = launched.launch(alice, scorer, limits={"run": {"tasks": 8}}, metadata={"limit": 5})
     assert (run.task_count, run.planned) == (5, 5)
@@ -150,7 +150,7 @@ def test_it_binds_the_secret_of_the_providers_host(alice: User, bob: User) -> No
     }
 
 
-def test_d27_it_pins_the_revision_of_a_rolling_subset(alice: User) -> None:
+def test_d26_d27_it_pins_the_revision_of_a_rolling_subset(alice: User) -> None:
     scorer = launched.impl(launched.subset(launched.benchmark(alice), 3, rolling=True))
     run = launched.launch(alice, scorer)
     launched.append(scorer.subset, 2, start=3, revision=2)

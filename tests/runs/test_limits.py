@@ -72,7 +72,7 @@ def test_phase_takes_one_for_all_or_one_per_name() -> None:
     assert (found.phase("materialize").duration, found.phase("report").duration) == (60, None)
 
 
-def test_it_names_the_ceiling_that_is_reached() -> None:
+def test_d24_it_names_the_ceiling_that_is_reached() -> None:
     found = limits.parse({"run": {"cost": 1, "duration": 10}, "phase": {"tokens": 5}, "attempt": {"duration": 2}})
     assert found.breach("run", {"cost": 99_999_999, "duration": 9.99}) is None
     assert found.breach("run", {"cost": 100_000_000, "duration": 9.99}) == "run.cost"

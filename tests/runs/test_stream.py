@@ -59,7 +59,7 @@ def path(run: Run, query: str = "") -> str:
 
 
 @in_loop
-async def test_it_sends_stored_then_live_events_and_closes_after_the_last(
+async def test_e05_without_a_doorbell_it_sends_stored_then_live_events_and_closes_after_the_last(
     alice: User, token: Callable[..., str]
 ) -> None:
     run = await a_run(alice, 3)

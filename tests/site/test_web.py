@@ -89,6 +89,43 @@ def test_a07_a_length_over_the_routes_limit_is_refused(port):
         answer(line)
 
 
+def test_m03_a_head_that_comes_byte_by_byte_is_hung_up_on(port):
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", port), 5) as line:
+        line.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+        with pytest.raises(OSError):
+            while time.monotonic() < began + 30:
+                line.sendall(b"x")
+                time.sleep(0.25)
+    assert time.monotonic() - began < 15
+
+
+def test_m03_a_head_that_is_too_long_is_refused(port):
+    with socket.create_connection(("127.0.0.1", port), 30) as line:
+        try:
+            line.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+            for at in range(2000):
+                line.sendall(f"X-{at}: {'x' * 500}\r\n".encode())
+            line.sendall(b"\r\n")
+            said = line.recv(65536)
+        except OSError:
+            said = b""
+    assert said == b"" or said.split(b" ")[1] in (b"400", b"431")
+
+
+def test_m03_many_idle_connections_keep_nobody_waiting(port):
+    idle = [socket.create_connection(("127.0.0.1", port), 5) for _ in range(400)]
+    try:
+        for line in idle[::2]:
+            line.sendall(b"POST /v1/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
+        began = time.monotonic()
+        test_the_server_still_answers(port)
+        assert time.monotonic() - began < 5
+    finally:
+        for line in idle:
+            line.close()
+
+
 def test_the_server_still_answers(port):
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     line.request("GET", "/healthz")
