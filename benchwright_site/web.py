@@ -73,8 +73,9 @@ class BoundedFactory(HTTPFactory):  # type: ignore[misc]
 
 def _hang_up_unless_asked(protocol: Any) -> None:
     """Who sends the head of a request byte by byte would hold the connection for ever: each byte counts as life."""
-    if not getattr(protocol._channel, "has_asked", False) and protocol.transport is not None:
-        protocol.transport.abortConnection()
+    channel = getattr(protocol, "_channel", protocol)
+    if not getattr(channel, "has_asked", False) and channel.transport is not None:
+        channel.transport.abortConnection()
 
 
 # The server offers no other way to choose its factory.

@@ -113,25 +113,27 @@ def ended(rig: Rig, hit: set[int]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("cells", "kills", "seconds"), [(40, 4, 0.3), pytest.param(200, 50, 1.0, marks=pytest.mark.chaos)]
+    ("cells", "least", "seed"),
+    [(40, 2, 0), *(pytest.param(200, 12, seed, marks=pytest.mark.chaos) for seed in (1, 2, 3, 4))],
 )
 def test_d04_a_run_killed_again_and_again_comes_to_the_same(
-    rigged: Callable[..., Rig], model: Model, cells: int, kills: int, seconds: float
+    rigged: Callable[..., Rig], model: Model, cells: int, least: int, seed: int
 ) -> None:
-    moments = random.Random(cells)
-    model.rule = lambda question: Fault(text="no idea") if question.startswith("7 ") else slowly(question, seconds)
+    """At random points for as long as it goes: some fifty kills over all seeds."""
+    moments = random.Random(seed)
+    model.rule = lambda question: Fault(text="no idea") if question.startswith("7 ") else slowly(question, 0.4)
     whole = rigged(cells).until_terminal()
     before = model.calls
-    rig = rigged(cells, concurrency=2)
+    rig = rigged(cells, concurrency=1)
     rig.environment["BENCHWRIGHT_LEASE_SECONDS"] = "1"
     hit: set[int] = set()
-    for _ in range(kills):
+    while True:
         victim = rig.worker()
         # Three workers lost under one task are that task's end, so what the last kill hit comes through first.
         rig.until(lambda hit=hit: ended(rig, hit) or rig.status() in states.TERMINAL)
         if rig.status() in states.TERMINAL:
             break
-        time.sleep(moments.uniform(0, seconds))
+        time.sleep(moments.uniform(0, 0.4))
         victim.kill()
         victim.wait(10)
         rig.workers.remove(victim)
@@ -141,7 +143,7 @@ def test_d04_a_run_killed_again_and_again_comes_to_the_same(
     for killed, unkilled in zip(folded(run), folded(whole), strict=True):
         assert killed == unkilled
     assert model.calls == before + cells, "no call was made twice"
-    assert rig.killed == kills
+    assert rig.killed >= least
     assert rig.left() == []
 
 
