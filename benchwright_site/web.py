@@ -5,7 +5,7 @@
 
 import json
 import os
-from typing import Any
+from typing import Any, cast
 
 import daphne.server
 from daphne.cli import CommandLineInterface
@@ -67,7 +67,7 @@ class BoundedFactory(HTTPFactory):  # type: ignore[misc]
     def buildProtocol(self, addr: object) -> object:
         protocol = super().buildProtocol(addr)
         protocol.requestFactory = BoundedRequest
-        reactor.callLater(HEAD_SECONDS, _hang_up_unless_asked, protocol)
+        cast(Any, reactor).callLater(HEAD_SECONDS, _hang_up_unless_asked, protocol)
         return protocol
 
 

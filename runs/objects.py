@@ -61,7 +61,7 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
         "product_subset_id": None,
         "impl": {"id": run.impl_id, "label": names.get((run.impl_id, run.owner_id), "")} if run.impl_id else None,
         **_how(run, mine=mine),
-        "limits": run.limits if mine else {},
+        "limits": run.limits if mine else None,  # not {}: that would say that none are set
         "hints": run.hints if mine else [],
         "phase_models": run.phase_models,
         "metadata": run.metadata if mine else {},

@@ -66,6 +66,7 @@ class Attempt:
         "open",
         "ordinal",
         "reused",
+        "reused_ms",
         "trouble",
         "waits",
     )
@@ -84,6 +85,7 @@ class Attempt:
         self.closed = False
         self.reused = 0
         self.cost_reused = 0  # micro-cents
+        self.reused_ms = 0  # that the recorded answers had taken
         self.trouble: str | None = None  # the error class of what failed here without a call to show for it
 
 
@@ -198,14 +200,15 @@ def facts(
     known: bool,
     reused: int = 0,
     cost_reused: int = 0,
+    reused_ms: int = 0,
     waited_ms: int = 0,
     trouble: str | None = None,
 ) -> dict[str, Any]:
     """The account of one attempt's calls, as the control protocol tells it.
 
     ``cost`` counts reused calls in full: it is what the attempt's answers are worth, whoever asked first;
-    ``cost_reused`` is the part of it that an earlier attempt has paid. ``final``: the provider will say the same to
-    the same request, so another attempt is no use.
+    ``cost_reused`` is the part of it that an earlier attempt has paid, ``reused_ms`` the part of ``model_ms`` that it
+    has waited. ``final``: the provider will say the same to the same request, so another attempt is no use.
     """
     ended = [call for call in calls if call.ended()]
     tokens_in = tokens_out = model_ms = settled = unpriced = priced = cost = 0
@@ -240,6 +243,7 @@ def facts(
         "upstream": last.upstream if last else None,
         "reused": reused,
         "cost_reused": cost_reused,
+        "reused_ms": reused_ms,
         "final": bad is not None and trouble is None and _final(bad.http_status),
     }
 

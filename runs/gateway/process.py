@@ -337,6 +337,7 @@ def _facts_of(attempt: Attempt) -> dict[str, Any]:
         known=True,
         reused=attempt.reused,
         cost_reused=attempt.cost_reused,
+        reused_ms=attempt.reused_ms,
         waited_ms=attempt.waits.ms(),
         trouble=attempt.trouble,
     )

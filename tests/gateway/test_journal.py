@@ -82,6 +82,8 @@ async def test_d02_a_dead_workers_calls_are_not_made_again(bench: Bench, provide
     assert len(provider.requests) == 1
     facts = await second.facts(attempt=2)
     assert (facts["calls"], facts["failed"], facts["reused"]) == (1, 0, 1)
+    assert facts["model_ms"] >= 500
+    assert facts["reused_ms"] <= facts["model_ms"] - 300  # the rest it has waited itself
     assert len(await second.rows(1)) == 1
     await second.client.close()
 

@@ -1,10 +1,12 @@
 """Whole runs through the real parts: gateway process, three sandboxes, database, a provider's twin."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.test import Client
 
 from accounts.models import User
 from accounts.principal import Principal
@@ -103,6 +105,14 @@ def test_a_solve_that_fails_costs_its_own_cell(
     assert run.passed == 9
     culprit = TaskResult.objects.get(run=run, ordinal=2)
     assert (culprit.outcome, culprit.error_class) == (outcome, error_class)
+    assert run.summary["bounds"] == {"worst": 0.9, "best": 1.0}
+    if outcome == "errored":  # it leaves the rate: whoever reads that must see how much it is of
+        assert (run.summary["pass_rate"], run.summary["coverage"]) == (1.0, 0.9)
+        browser = Client()
+        browser.force_login(alice)
+        page = re.sub(r"<[^>]+>", "", browser.get(f"/runs/{run.id}").content.decode())
+        assert "Coverage 90.0%: 9 of 10 tasks count" in page
+        assert "90.0% if all 1 task without a score were wrong, 100.0% if all were right" in page
     assert model.calls == 9  # the others were answered from the journal when they ran again
 
 

@@ -85,6 +85,19 @@ def test_d14_a_worker_that_is_told_to_stop_hands_back_and_no_attempt_counts(
     check(run, model)
 
 
+def test_a_cell_that_is_answered_from_the_journal_took_as_long_as_its_call(
+    alice: User, model: Model, rigged: Callable[[Run], Rig]
+) -> None:
+    rig = rigged(launch(alice, model, rows=planned.sums(4), concurrency=4))
+    model.rule = lambda question: Fault(text=str(int(question.split("+")[0]) + 1), delay=0.4)
+    armed = rig.armed("P5")
+    rig.worker(BENCHWRIGHT_FAULT=armed)
+    run = rig.until_terminal(BENCHWRIGHT_FAULT=armed)
+    assert (run.passed, model.calls) == (4, 4)
+    for row in TaskResult.objects.filter(run=run):
+        assert row.duration_ms >= row.model_ms >= 400
+
+
 def resident(pid: int) -> int:
     """Bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

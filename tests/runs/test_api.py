@@ -404,6 +404,7 @@ def test_c07_a_public_run_shows_results_but_nothing_private(alice: User, api: Do
         answer = nobody.get(f"runs/{run.id}{path}")
         assert answer.status == 200, answer.content
         shown += answer.content
+    assert nobody.get(f"runs/{run.id}").json["limits"] is None, "{} would say that none are set"
     for private in (b"private-note", b"private-hint", alice.email.encode()):
         assert private not in shown
     payload = nobody.get(f"runs/{run.id}/tasks/{row.id}").json

@@ -72,10 +72,12 @@ class Tasked(Streaming):
         self.attempt.calls.append(call)
         self.attempt.reused += 1
         self.gate.journal.flush()  # nothing is told that a crash could still take back
+        begun = time.monotonic()
         if not call.ended():
             if call.finished is None:
                 call.finished = asyncio.get_running_loop().create_future()
             await asyncio.shield(call.finished)
+        self.attempt.reused_ms += max(0, call.latency_ms - int((time.monotonic() - begun) * 1000))
         if call.status != SETTLED:
             kind, message = call.error_class or "provider_error", call.error_message or "the call failed"
             raise Failed(502, error_body(502, kind, message), kind, message)

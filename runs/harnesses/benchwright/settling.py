@@ -46,6 +46,7 @@ class Settling:
         for cell, account in zip(cells, accounts, strict=True):
             cell.facts = account
             cell.solve_ms = max(0, cell.solve_ms - int(account.get("waited_ms") or 0))  # our queue is not its time
+            cell.solve_ms += int(account.get("reused_ms") or 0)  # what was answered from the journal took its time, too
             if (cell.fault or {}).get("infra", "timeout") == "timeout":
                 cell.fault = self._infra(cell, account) or cell.fault
             if self._line.leads_out:
