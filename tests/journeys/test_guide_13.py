@@ -14,7 +14,7 @@ import pytest
 
 from benchwright import Benchwright
 from tests.journeys.conftest import SCOPES
-from tests.operations.serving import Server, manage, serving
+from tests.operations.serving import Server, manage, serving, until
 from tests.twins.hosts_twin import Hosts, TestAuthority, answer
 
 NAMES = ("openrouter.ai", "api.wolframalpha.com", "github.com")
@@ -133,6 +133,7 @@ def test_13_2_rotate(bw: Benchwright, hosts: Hosts, reach: Any) -> None:
     hosts.seen.clear()
     reach("https://openrouter.ai/api/v1/models")
     assert sent_to(hosts, "openrouter.ai") == ["Bearer sk-or-new-key-0123456789"]
+    until(lambda: len(list(bw.secrets.uses(secret.id))) > 1, 10, "uses are written in batches")
     uses = list(bw.secrets.uses(secret.id))
     assert {(use.version, use.via, use.host, use.path) for use in uses} == {
         (1, "egress", "openrouter.ai", "/api/v1/models"),

@@ -45,7 +45,7 @@ def test_every_operation_takes_tokens_and_nothing_else():
 
 def test_every_post_that_creates_or_costs_answers_once_per_key():
     """The others may be repeated as they are: they lead to the same state."""
-    repeatable = {"/runs/{run_id}/halt", "/runs/{run_id}/publish", "/tokens", "/tokens/{path:rest}"}
+    repeatable = {"/runs/{run_id}/halt", "/runs/{run_id}/publish", "/tokens", "/tokens/{path:rest}", "/leaked_tokens"}
     without = {
         path
         for path, operation in operations()
