@@ -134,13 +134,21 @@ def redact_line(text: str) -> str:
 
 
 def redact_values(value: Any) -> Any:
-    """Plain JSON with each string redacted; the same object where nothing was."""
+    """Plain JSON, however deep, with each string redacted. Lists and objects are changed where they stand."""
     if isinstance(value, str):
         return redact(value)
-    if isinstance(value, dict):
-        return {redact(key) if isinstance(key, str) else key: redact_values(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [redact_values(item) for item in value]
+    waiting = [value]  # a model's answer may be nested deeper than Python can call
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            for key in [key for key in node if _suspect(key)]:
+                node[redact(key)] = node.pop(key)
+        for key, item in node.items() if isinstance(node, dict) else enumerate(node if isinstance(node, list) else ()):
+            if isinstance(item, str):
+                if _suspect(item):
+                    node[key] = redact(item)
+            elif isinstance(item, dict | list):
+                waiting.append(item)
     return value
 
 

@@ -46,7 +46,7 @@ class RunConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
         for task in self.tasks:
             task.cancel()
         if self.board is not None:
-            boards().leave(self.board, self.watcher)
+            await boards().leave(self.board, self.watcher)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
         """The page has nothing to say, and not even garbage is an error."""

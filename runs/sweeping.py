@@ -15,17 +15,18 @@ log = logging.getLogger(__name__)
 # sweepers ring once. Where several shards wait, several messages go out: one alone may be taken by a worker that is at
 # work on the run already.
 MOST_MESSAGES = 8
-_DUE = """
+_FREE = """
+SELECT 1 FROM runs_shard s WHERE s.run_id = r.id
+  AND (s.status = 'pending' OR (s.status = 'leased' AND s.lease_until < clock_timestamp()))
+"""
+_DUE = f"""
 UPDATE runs_run r SET woken_at = clock_timestamp()
 WHERE r.status IN ('queued', 'running')
   AND coalesce(r.woken_at, r.created_at) < clock_timestamp() - make_interval(secs => %s)
-  AND (r.halt_requested IS NOT NULL OR EXISTS (
-        SELECT 1 FROM runs_shard s WHERE s.run_id = r.id AND (s.status = 'pending'
-           OR (s.status = 'leased' AND s.lease_until < clock_timestamp())))
+  AND (r.halt_requested IS NOT NULL OR EXISTS ({_FREE})
     OR NOT EXISTS (SELECT 1 FROM runs_shard s WHERE s.run_id = r.id AND s.status <> 'done'))
-RETURNING r.id, (SELECT count(*) FROM (SELECT 1 FROM runs_shard s WHERE s.run_id = r.id AND (s.status = 'pending'
-           OR (s.status = 'leased' AND s.lease_until < clock_timestamp())) LIMIT %s) free)
-"""
+RETURNING r.id, (SELECT count(*) FROM ({_FREE} LIMIT %s) free)
+"""  # noqa: S608 (constants only)
 
 _OVERDUE = """
 SELECT id FROM runs_run

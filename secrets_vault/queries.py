@@ -17,6 +17,11 @@ def visible(principal: Principal) -> QuerySet[Secret]:
     return Secret.objects.filter(owner=principal.account, deleted_at=None)
 
 
+def lock_account(principal: Principal) -> User:
+    """Names, host patterns and entries are unique over an account: one editor at a time. Call it in a transaction."""
+    return User.objects.select_for_update(no_key=True).get(pk=principal.account.pk)
+
+
 def missing() -> DomainError:
     return DomainError("not_found", "There is no such secret.")
 

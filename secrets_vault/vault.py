@@ -6,7 +6,6 @@ from datetime import datetime
 from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
-from accounts.models import User
 from accounts.principal import Principal
 from kernel import ids, secret_signs
 from kernel.clock import now
@@ -29,7 +28,7 @@ def create(principal: Principal, name: str, value: str, rules: Rules, descriptio
     checked = check_rules(rules)
     raw = check_value(value, _kinds(checked))
     with transaction.atomic():
-        _lock_account(principal)
+        queries.lock_account(principal)
         _refuse_taken_name(principal, name)
         _refuse_conflicts(principal, checked)
         secret = Secret(
@@ -59,7 +58,7 @@ def update(
     """Edit a secret; ``value`` rotates it. ``seen``: the ``updated_at`` the caller read (412 if it moved since)."""
     secret_signs.refuse({"name": name, "description": description}, "body")
     with transaction.atomic():
-        _lock_account(principal)
+        queries.lock_account(principal)
         secret = _locked(principal, secret, seen)
         checked = check_rules(rules) if rules is not None else current_rules(secret)
         if value is not None:
@@ -102,11 +101,6 @@ def current_rules(secret: Secret) -> list[Rule]:
 
 def _kinds(checked: Sequence[Rule]) -> set[str]:
     return {rule.inject_kind for rule in checked}
-
-
-def _lock_account(principal: Principal) -> None:
-    """Names and host patterns are unique over an account's live secrets: one editor at a time."""
-    User.objects.select_for_update(no_key=True).get(pk=principal.account.pk)
 
 
 def _locked(principal: Principal, secret: Secret, seen: datetime | None) -> Secret:

@@ -1,5 +1,7 @@
 """Changing and deleting benchmarks, subsets and scorers in the browser. Only their owner gets in."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -15,6 +17,19 @@ from registry.pages import editing
 from registry.pages.forms import Form
 
 form_view = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def _form(
+    request: HttpRequest, filled: Form, fields: Sequence[str], edit: Callable[[Form, str], object]
+) -> tuple[Form, bool]:
+    """The form to show, and whether what was sent is stored. ``edit`` gives None where it marks the form instead."""
+    if request.method != "POST":
+        return filled, False
+    form = Form.of(request.POST, *fields)
+    stored = edit(form, request.POST.get("seen", "")) is not None
+    if stored:
+        messages.success(request, "Stored.")
+    return form, stored
 
 
 def _edited(request: HttpRequest, what: str, context: dict[str, Any], form: Form) -> HttpResponse:
@@ -35,13 +50,10 @@ def _asked(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
 def benchmark_edit(request: HttpRequest, benchmark_id: str) -> HttpResponse:
     principal = signed_in(request.user)
     found = authoring.own_benchmark(principal, benchmark_id)
-    if request.method != "POST":
-        form = editing.benchmark_form(found)
-    else:
-        form = Form.of(request.POST, *editing.BENCHMARK)
-        if editing.edit_benchmark(principal, benchmark_id, form, request.POST.get("seen", "")) is not None:
-            messages.success(request, "Stored.")
-            return redirect("benchmark", benchmark_id=benchmark_id)
+    edit = partial(editing.edit_benchmark, principal, benchmark_id)
+    form, stored = _form(request, editing.benchmark_form(found), editing.BENCHMARK, edit)
+    if stored:
+        return redirect("benchmark", benchmark_id=benchmark_id)
     return _edited(request, "benchmark", {"benchmark": found, "seen": found.updated_at.isoformat()}, form)
 
 
@@ -65,13 +77,10 @@ def benchmark_delete(request: HttpRequest, benchmark_id: str) -> HttpResponse:
 def subset_edit(request: HttpRequest, subset_id: str) -> HttpResponse:
     principal = signed_in(request.user)
     found = authoring.own_subset(principal, subset_id)
-    if request.method != "POST":
-        form = editing.subset_form(found)
-    else:
-        form = Form.of(request.POST, *editing.SUBSET)
-        if editing.edit_subset(principal, subset_id, form, request.POST.get("seen", "")) is not None:
-            messages.success(request, "Stored.")
-            return redirect("subset", subset_id=subset_id)
+    edit = partial(editing.edit_subset, principal, subset_id)
+    form, stored = _form(request, editing.subset_form(found), editing.SUBSET, edit)
+    if stored:
+        return redirect("subset", subset_id=subset_id)
     context = {"subset": found, "benchmark": found.benchmark, "seen": found.updated_at.isoformat()}
     return _edited(request, "subset", context, form)
 
@@ -97,13 +106,10 @@ def subset_delete(request: HttpRequest, subset_id: str) -> HttpResponse:
 def scorer_edit(request: HttpRequest, impl_id: str) -> HttpResponse:
     principal = signed_in(request.user)
     found = scorers.own_registration(principal, impl_id)
-    if request.method != "POST":
-        form = editing.scorer_form(found)
-    else:
-        form = Form.of(request.POST, *editing.SCORER)
-        if editing.edit_scorer(principal, impl_id, form, request.POST.get("seen", "")) is not None:
-            messages.success(request, "Stored.")
-            return redirect("scorer", impl_id=impl_id)
+    edit = partial(editing.edit_scorer, principal, impl_id)
+    form, stored = _form(request, editing.scorer_form(found), editing.SCORER, edit)
+    if stored:
+        return redirect("scorer", impl_id=impl_id)
     subset = found.impl.subset
     context = {"registration": found, "subset": subset, "benchmark": subset.benchmark}
     return _edited(request, "scorer", {**context, "seen": found.updated_at.isoformat()}, form)

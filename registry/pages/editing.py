@@ -1,8 +1,9 @@
 """Changing and deleting what an author has made. ``seen`` is when the page that was filled in had it changed last."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from django.db import transaction
 from pydantic import BaseModel
@@ -17,6 +18,7 @@ from registry.schemas import BenchmarkPatch, ImplPatch, SubsetPatch
 BENCHMARK = ("name", "description", "category", "tags")
 SUBSET = ("name", "description", "answers")
 SCORER = ("label", "description")
+Row = TypeVar("Row", Benchmark, Subset, ImplRegistration)
 
 
 def benchmark_form(found: Benchmark) -> Form:
@@ -39,46 +41,40 @@ def edit_benchmark(principal: Principal, benchmark_id: str, form: Form, seen: st
     """None where it can't be; then ``form.errors`` tell why. DomainError ``not_found``."""
     tags = [tag.strip() for tag in form.values["tags"].split(",") if tag.strip()]
     fields = _read(BenchmarkPatch, {**form.values, "tags": tags}, BENCHMARK, form)
-    if fields is None:
-        return None
-    with transaction.atomic():
-        found = authoring.own_benchmark(principal, benchmark_id, lock=True)
-        if not _same(found.updated_at, seen, form):
-            return None
-        try:
-            return authoring.update_benchmark(found, fields)
-        except DomainError as refusal:
-            form.refuse(refusal)
-    return None
+    own = partial(authoring.own_benchmark, principal, benchmark_id, lock=True)
+    return _edit(form, seen, fields, own, authoring.update_benchmark)
 
 
 def edit_subset(principal: Principal, subset_id: str, form: Form, seen: str) -> Subset | None:
     """As ``edit_benchmark``. Rows and freezing have forms of their own."""
     fields = _read(SubsetPatch, form.values, SUBSET, form)
-    if fields is None:
-        return None
-    with transaction.atomic():
-        found = authoring.own_subset(principal, subset_id, lock=True)
-        if not _same(found.updated_at, seen, form):
-            return None
-        try:
-            return authoring.update_subset(found, fields)
-        except DomainError as refusal:
-            form.refuse(refusal)
-    return None
+    own = partial(authoring.own_subset, principal, subset_id, lock=True)
+    return _edit(form, seen, fields, own, authoring.update_subset)
 
 
 def edit_scorer(principal: Principal, impl_id: str, form: Form, seen: str) -> ImplRegistration | None:
     """As ``edit_benchmark``. What decides a score never changes."""
     fields = _read(ImplPatch, form.values, SCORER, form)
+    own = partial(scorers.own_registration, principal, impl_id, lock=True)
+    return _edit(form, seen, fields, own, scorers.update)
+
+
+def _edit(
+    form: Form,
+    seen: str,
+    fields: dict[str, Any] | None,
+    own: Callable[[], Row],
+    update: Callable[[Row, dict[str, Any]], Row],
+) -> Row | None:
+    """Change the row that ``own`` locks, unless it was changed since the form was drawn."""
     if fields is None:
         return None
     with transaction.atomic():
-        found = scorers.own_registration(principal, impl_id, lock=True)
+        found = own()
         if not _same(found.updated_at, seen, form):
             return None
         try:
-            return scorers.update(found, fields)
+            return update(found, fields)
         except DomainError as refusal:
             form.refuse(refusal)
     return None

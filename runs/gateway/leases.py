@@ -110,6 +110,7 @@ class RunBook:
     fresh: bool  # no call of this run was in the database when its first lease came
     revoked: bool = False
     leases: int = 0
+    taken_over: bool = False  # a shard was claimed again, so two leases may hold attempts at one cell
     seen: set[int] = field(default_factory=set)
     # Calls that an attempt may still need: in flight, or not in the database yet.
     cells: dict[int, dict[tuple[str, int], Call]] = field(default_factory=dict)
@@ -178,6 +179,7 @@ class Lease:
         found = self.attempts.get(place)
         if found is None:
             found = self.attempts[place] = Attempt(key, *place, parts.claim)
+            self.book.taken_over |= parts.claim > 1
         self.keys[key] = found
         return found
 

@@ -61,7 +61,7 @@ class Gateway:
 
     def _stored(self, call: Call) -> None:
         book = self.books.open.get(call.run)
-        if book is not None and book.leases > 1:
+        if book is not None and book.taken_over and book.leases > 1:
             self._tell_others(book, call)
         if call.finished is None:
             call.request = call.response = b""  # nobody waits for them here; a later attempt reads them from the table

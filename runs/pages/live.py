@@ -124,15 +124,15 @@ class Board:
         if self.picture is not None:
             watcher.bell.set()
 
-    def leave(self, watcher: Watcher) -> bool:
-        """True where nobody is left and the board has stopped."""
+    def leave(self, watcher: Watcher) -> list[asyncio.Task[None]]:
+        """What ends with the last watcher, already told to; empty while there are others."""
         self.watchers.discard(watcher)
         if self.watchers:
-            return False
-        for task in self._tasks:
+            return []
+        ending, self._tasks = self._tasks, []
+        for task in ending:
             task.cancel()
-        self._tasks = []
-        return True
+        return ending
 
     async def _listen(self) -> None:
         """Events are only the reason to look: the picture is read from the database."""
@@ -177,10 +177,13 @@ class Boards:
         board.join(watcher)
         return board
 
-    def leave(self, board: Board, watcher: Watcher) -> None:
+    async def leave(self, board: Board, watcher: Watcher) -> None:
+        """After the last one's, nothing of the board is left: no task, no connection."""
+        ending = board.leave(watcher)
         key = (board.run_id, board.mine)
-        if board.leave(watcher) and self._boards.get(key) is board:
+        if ending and self._boards.get(key) is board:
             del self._boards[key]
+        await asyncio.gather(*ending, return_exceptions=True)
 
 
 _boards: "WeakKeyDictionary[asyncio.AbstractEventLoop, Boards]" = WeakKeyDictionary()

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.db import transaction
 
-from accounts.models import User
 from accounts.principal import Principal
 from kernel import ids
 from kernel.clock import now
 from kernel.errors import DomainError, invalid
 from secrets_vault.connections import queries
 from secrets_vault.models import Connection, Secret
+from secrets_vault.queries import lock_account
 from secrets_vault.queries import visible as visible_secrets
 from secrets_vault.rules import check_name, most_specific
 
@@ -26,7 +26,7 @@ def create(principal: Principal, fields: Mapping[str, Any], host: str) -> Connec
     """
     check_name(fields["name"])
     with transaction.atomic():
-        _lock_account(principal)
+        lock_account(principal)
         _refuse_taken(principal, fields["name"])
         made = Connection(id=ids.prefixed_ulid("con"), owner=principal.account, **fields)
         check_secret(made.secret, host)
@@ -42,7 +42,7 @@ def update(
     ``seen``: the ``updated_at`` that the caller read (``precondition_failed`` if it has moved since).
     """
     with transaction.atomic():
-        _lock_account(principal)
+        lock_account(principal)
         fresh = queries.visible(principal).select_for_update(of=("self",)).filter(pk=found.pk).first()
         if fresh is None:
             raise queries.missing()
@@ -82,11 +82,6 @@ def check_secret(secret: Secret | None, host: str) -> None:
             f"The secret {secret.name} has no rule for {host}: it is for {', '.join(sorted(patterns)) or 'no host'}. "
             f"Add a rule for {host} to it, or name another secret.",
         )
-
-
-def _lock_account(principal: Principal) -> None:
-    """Names are unique over an account's live connections: one editor at a time."""
-    User.objects.select_for_update(no_key=True).get(pk=principal.account.pk)
 
 
 def _refuse_taken(principal: Principal, name: str) -> None:

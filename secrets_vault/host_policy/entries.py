@@ -11,6 +11,7 @@ from kernel.errors import invalid
 from secrets_vault.host_policy import builtin, queries
 from secrets_vault.host_policy.deciding import ALLOW, BLOCK, MODES, covering
 from secrets_vault.models import HostDefault, HostEntry
+from secrets_vault.queries import lock_account
 from secrets_vault.rules import normal_pattern
 
 MOST_ENTRIES = 1000
@@ -39,7 +40,7 @@ def add(principal: Principal, host_pattern: str, mode: str = ALLOW) -> Added:
     if kind is not None and kind != addresses.NO_ADDRESS:
         raise invalid(["body", "host_pattern"], f"{pattern} is {kind}: no run may reach it, whatever a policy says.")
     with transaction.atomic():
-        entry, new = _kept(_locked(principal), pattern, mode)
+        entry, new = _kept(lock_account(principal), pattern, mode)
     return Added(entry, new, _against(principal, pattern) if mode == ALLOW else "")
 
 
@@ -57,7 +58,7 @@ def set_default(principal: Principal, mode: str) -> HostDefault:
 def add_starter_pack(principal: Principal) -> list[Added]:
     """Allow every host of the built-in set by an entry of its own: for all methods, in all phases."""
     with transaction.atomic():
-        owner = _locked(principal)
+        owner = lock_account(principal)
         kept = [_kept(owner, host, ALLOW) for host in sorted(builtin.HOSTS)]
     return [Added(entry, new, _against(principal, entry.host_pattern)) for entry, new in kept]
 
@@ -65,11 +66,6 @@ def add_starter_pack(principal: Principal) -> list[Added]:
 def _check_mode(mode: str) -> None:
     if mode not in MODES:
         raise invalid(["body", "mode"], f"mode is {' or '.join(MODES)}.")
-
-
-def _locked(principal: Principal) -> User:
-    """One editor of an account's entries at a time: they are counted."""
-    return User.objects.select_for_update(no_key=True).get(pk=principal.account.pk)
 
 
 def _kept(owner: User, pattern: str, mode: str) -> tuple[HostEntry, bool]:

@@ -133,6 +133,16 @@ def test_it_redacts_inside_of_json_and_leaves_the_rest() -> None:
     }  # fmt: skip
 
 
+def test_it_redacts_what_is_nested_deeper_than_python_can_call() -> None:
+    value: list[object] = [KEYS["groq"]]
+    for _ in range(5_000):
+        value = [value]
+    secret_signs.redact_values(value)
+    while isinstance(value[0], list):
+        value = value[0]
+    assert value == [f"gsk_{REDACTED}"]
+
+
 def test_a_log_line_tells_no_header_address_or_token() -> None:
     jwt = ".".join(("eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0", some(WORD, 43)))
     for text, hidden in (

@@ -7,6 +7,7 @@ import click
 
 from ..._objects import plain
 from ..groups import Command, state_of, table_group
+from ..named import named
 from ..output import field, note, show, show_rows
 from .runs.act import confirmed
 
@@ -169,11 +170,4 @@ def remove(name: str, yes: bool) -> None:
 
 def find(client: "Benchwright", name: str) -> Any:
     """By id or by name. Raises click.UsageError when there is none."""
-    if name.startswith("con_"):
-        return client.connections.get(name)
-    rows = list(client.connections.list())
-    for row in rows:
-        if row["name"] == name:
-            return row
-    known = ", ".join(row["name"] for row in rows) or "none"
-    raise click.UsageError(f"No connection named {name!r}. Known: {known}.")
+    return named(client.connections, "connection", "con_", name)

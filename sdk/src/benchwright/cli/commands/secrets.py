@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..groups import Command, state_of, table_group
+from ..named import named
 from ..output import field, note, show, show_rows
 from ..providers import RULES
 from ..values import value_of, value_options
@@ -115,10 +116,4 @@ def remove(name: str, yes: bool) -> None:
 
 def find(client: "Benchwright", name: str) -> Any:
     """By id or by name. Raises click.UsageError when there is none."""
-    if name.startswith("sec_"):
-        return client.secrets.get(name)
-    rows = list(client.secrets.list())
-    for row in rows:
-        if row["name"] == name:
-            return row
-    raise click.UsageError(f"No secret named {name!r}. Known: {', '.join(row['name'] for row in rows) or 'none'}.")
+    return named(client.secrets, "secret", "sec_", name)
