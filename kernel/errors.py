@@ -35,6 +35,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "run_not_replayable": (409, "The run can't be replayed"),
     "run_terminal": (409, "The run has already ended"),
     "run_active": (409, "The run is still going"),
+    "not_waiting": (409, "The run asks for nothing"),
     "impl_unavailable": (409, "The scorer is not available"),
     "secret_found": (409, "A secret's value stands in the run"),
     "scan_pending": (409, "The run is still being looked through"),

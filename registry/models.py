@@ -37,6 +37,7 @@ class Subset(models.Model):
     kinds = ArrayField(models.CharField(max_length=80), default=list, blank=True)
     answers = models.CharField(max_length=10, default="open")  # open, closed
     grader = models.JSONField(null=True, blank=True)
+    source = models.JSONField(null=True, blank=True)  # where a pipeline took the rows from
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
@@ -86,6 +87,7 @@ class Impl(models.Model):
     judge = models.JSONField(null=True, blank=True)
     isolation = models.CharField(max_length=10, default="batch")  # batch, task
     grader = models.JSONField(null=True, blank=True)  # set where we compiled the code ourselves
+    verdict = models.JSONField(null=True, blank=True)  # of its self-test: {"ok", "badge", "checks", "at"}
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

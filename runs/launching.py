@@ -35,6 +35,8 @@ def drafted(principal: Principal, body: LaunchBody) -> Run:
     """
     launch_options.refuse_secrets(body)
     mode = _mode(body)
+    if mode == "request":
+        return _requested(principal, body)
     what = pinning.pinned(principal, body) if mode == "benchmark" else pinning.replayed(principal, body)
     fields = {**what.inherited, **launch_options.fields(body)}
     ceilings = limits.parse(fields.get("limits", {}))
@@ -61,6 +63,31 @@ def drafted(principal: Principal, body: LaunchBody) -> Run:
         task_count=tasks,
         task_positions=positions,
         planned=plan.cells(tasks, trials),
+        **fields,
+    )
+
+
+def _requested(principal: Principal, body: LaunchBody) -> Run:
+    """A run whose words say what it measures: Find, Analyze and Atomize settle the rest, the denominator too."""
+    assert body.request is not None
+    for name in ("subset", "impl"):
+        if getattr(body, name) is not None:
+            raise invalid(["body", name], f"{name} belongs to benchmark; a request says in words what it wants")
+    fields = launch_options.fields(body)
+    ceilings = limits.parse(fields.get("limits", {}))
+    launch_options.metadata_cap(fields.get("metadata", {}))
+    asked = _asked(body)
+    bound = suts.bind(principal, asked) if asked is not None else suts.BoundSut({}, {})
+    if asked is not None:
+        suts.check_priced(bound, ceilings)
+    suts.check_names(principal, fields.get("secrets", []))
+    return Run(
+        owner=principal.account,
+        mode="request",
+        request=body.request,
+        sut=bound.sut,
+        sut_key=bound.key,
+        plan=list(plan.phases("request")),
         **fields,
     )
 
@@ -104,13 +131,6 @@ def _mode(body: LaunchBody) -> str:
                 for name in given or ("request", "benchmark", "replay")
             ],
         )
-    if given[0] == "request":
-        raise DomainError(
-            "not_available",
-            "Natural-language launches are not available yet. Name a benchmark (benchmark=, with subset= and impl= "
-            "where there are several) or replay an earlier run (replay={'from_run': …}).",
-            errors=[{"loc": ["body", "request"], "msg": "not available; use benchmark or replay"}],
-        )
     if given[0] == "replay" and (body.subset is not None or body.impl is not None):
         pinned = [name for name in ("subset", "impl") if getattr(body, name) is not None]
         raise DomainError(
@@ -121,15 +141,20 @@ def _mode(body: LaunchBody) -> str:
     return given[0]
 
 
-def _sut(principal: Principal, body: LaunchBody, what: pinning.What) -> Sut:
-    """The model asked for; a replay's default is its parent's, by the same connection where that is the caller's."""
+def _asked(body: LaunchBody) -> Sut | None:
+    """The model that the launch names, under either name. Raises mutually_exclusive for both."""
     if body.sut is not None and body.model is not None:
         raise DomainError(
             "mutually_exclusive",
             "model is another name of sut; send one of them",
             errors=[{"loc": ["body", name], "msg": "send one of them"} for name in ("sut", "model")],
         )
-    asked = body.sut or body.model
+    return body.sut or body.model
+
+
+def _sut(principal: Principal, body: LaunchBody, what: pinning.What) -> Sut:
+    """The model asked for; a replay's default is its parent's, by the same connection where that is the caller's."""
+    asked = _asked(body)
     if asked is not None:
         return asked
     if what.parent is None:

@@ -51,6 +51,13 @@ class Run(models.Model):
     scan = models.JSONField(default=dict)  # {"at", "seq"}; of what was found also {"secret", "where"}
     # The plan, fixed at launch
     plan = ArrayField(models.CharField(max_length=20), default=list)  # phase names in order
+    findings = models.JSONField(default=dict)  # what each authoring phase found, by its name
+    asked = models.JSONField(null=True)  # while needs_input: {"phase", "question", "choices", …}
+    answers = models.JSONField(default=list)  # what was said to that: [{"phase", "at", …}]
+    # Of a fork: what it shall change, where it sets in, and whether it asks the model again
+    description = models.TextField(blank=True)
+    from_phase = models.CharField(max_length=20, blank=True)
+    fork_mode = models.CharField(max_length=10, blank=True)  # rerun, rescore
     task_count = models.IntegerField(default=0)
     task_positions = ArrayField(models.IntegerField(), null=True)  # a slice; null = the first task_count
     planned = models.IntegerField(default=0)  # cells = tasks × trials: the denominator
@@ -62,6 +69,7 @@ class Run(models.Model):
     errored = models.IntegerField(default=0)
     skipped = models.IntegerField(default=0)
     cost_model = models.BigIntegerField(default=0)  # micro-cents, metered
+    cost_driver = models.BigIntegerField(default=0)  # micro-cents: what the authoring model cost
     unpriced_calls = models.IntegerField(default=0)
     estimated_calls = models.IntegerField(default=0)  # their tokens are ours to guess: the answers told no usage
     tokens_in = models.BigIntegerField(default=0)
@@ -115,6 +123,8 @@ class Phase(models.Model):
     position = models.IntegerField()
     status = models.CharField(max_length=12, default="pending")  # pending, running, completed, failed, halted
     attempt = models.IntegerField(default=0)
+    cost = models.BigIntegerField(default=0)  # micro-cents of the driver's calls in it
+    tokens = models.BigIntegerField(default=0)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 
@@ -259,7 +269,8 @@ class ModelCall(models.Model):
     """The gateway's journal. A settled call is never made again for the same (run, cell, request, occurrence)."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="calls", **HOT)
-    ordinal = models.IntegerField()
+    purpose = models.CharField(max_length=8, default="", db_default="")  # "" = the SUT's; judge, driver
+    ordinal = models.IntegerField()  # of the cell; the driver's calls count down from -1
     attempt = models.IntegerField()
     request_hash = models.CharField(max_length=64)
     occurrence = models.IntegerField()
@@ -292,3 +303,49 @@ class ModelCall(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} cell {self.ordinal} call {self.occurrence}"
+
+
+class ReviewFlag(models.Model):
+    """Something about a run that a person should look at. It only shows; it changes no score."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="flags", db_index=False)
+    code = models.CharField(max_length=40)
+    detail = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "code"], name="flag_once")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.code}"
+
+
+class ReviewRemark(models.Model):
+    """What somebody said to a flag. Remarks are added, never changed: the newest settlement counts."""
+
+    flag = models.ForeignKey(ReviewFlag, models.CASCADE, related_name="remarks")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    settlement = models.CharField(max_length=10, blank=True)  # "" = a comment; accepted, rejected
+    note = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.flag_id} {self.settlement or 'comment'}"
+
+
+class Snapshot(models.Model):
+    """Rows as they were when they were first fetched from a place. Content-addressed; never fetched again."""
+
+    id = models.CharField(primary_key=True, max_length=40)  # snp_<ulid>
+    locator = models.JSONField()
+    locator_key = models.CharField(max_length=64, unique=True)  # of the locator's canonical JSON
+    sha256 = models.CharField(max_length=64)  # of the rows as JSON lines, which the blob store keeps
+    size = models.BigIntegerField()  # bytes of these lines
+    rows = models.IntegerField()
+    revision = models.CharField(max_length=120, blank=True)  # as the place names it
+    licence = models.CharField(max_length=120, blank=True)
+    facts = models.JSONField(default=dict)  # files with their digests, columns, what was left out
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.id

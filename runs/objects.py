@@ -69,6 +69,8 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
         "scan": {"state": run.scan_state, **run.scan} if mine and run.scan_state else None,
         "visibility": run.visibility,
         "phases": [phase_object(run, phase) for phase in sorted(run.phases.all(), key=lambda phase: phase.position)],
+        "plan": plan_object(run, mine=mine),
+        "asked": run.asked if mine else None,
         "summary": run.summary,
         "cost": run_cost(run),
         "halt_reason": run.halt_reason,
@@ -107,6 +109,11 @@ def _how(run: Run, *, mine: bool) -> dict[str, Any]:
     }
 
 
+def plan_object(run: Run, *, mine: bool) -> dict[str, Any] | None:
+    """What the authoring phases found, by phase; None for a run that was launched without words."""
+    return dict(run.findings) if mine and run.findings else None
+
+
 def run_secrets(run: Run, beside: Around) -> dict[str, Any]:
     """Which of the account's secrets the run may use, by name; ``notice`` says so where the code is somebody else's."""
     leased = beside.leased.get(str(run.id), [])
@@ -133,7 +140,7 @@ def run_cost(run: Run) -> dict[str, Any]:
         "billed": shown(0),
         "model": known(run.cost_model, run.unpriced_calls),
         "compute": shown(0),
-        "driver": shown(0),
+        "driver": shown(run.cost_driver),
         "unpriced": run.unpriced_calls > 0,
     }
 
@@ -144,7 +151,7 @@ def links(run: Run) -> dict[str, str]:
 
 
 def phase_object(run: Run, phase: Phase) -> dict[str, Any]:
-    """Materialize makes all of the run's calls: what it has spent so far is the run's own tally."""
+    """Materialize asks the model under test: what it spends is the run's own tally. The others ask the driver."""
     calls = phase.name == "materialize"
     return {
         "name": phase.name,
@@ -152,8 +159,8 @@ def phase_object(run: Run, phase: Phase) -> dict[str, Any]:
         "attempt": phase.attempt,
         "started_at": stamp(phase.started_at),
         "finished_at": stamp(phase.finished_at),
-        "cost": known(run.cost_model, run.unpriced_calls) if calls else shown(0),
-        "tokens": run.tokens_in + run.tokens_out if calls else 0,
+        "cost": known(run.cost_model, run.unpriced_calls) if calls else shown(phase.cost),
+        "tokens": run.tokens_in + run.tokens_out if calls else phase.tokens,
     }
 
 

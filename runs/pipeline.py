@@ -17,6 +17,7 @@ from kernel.faults import fault
 from runs import events, finishing, limits, states
 from runs.context import Context, LeaseLost, PhaseError, run_async
 from runs.doorbell import Bell
+from runs.driver.base import Asks
 from runs.models import Phase, Run, Shard
 from runs.phases.base import Phase as Work
 from runs.phases.table import PHASES
@@ -48,11 +49,13 @@ def halt_is_due(run_id: UUID | str) -> bool:
 
 def _step(run_id: UUID | str, worker: Worker) -> bool:
     """One phase further. False where there is nothing (more) for this worker to do."""
-    run = Run.objects.select_related("impl", "subset").filter(id=run_id, status__in=states.ACTIVE).first()
+    run = Run.objects.select_related("impl", "subset", "owner").filter(id=run_id, status__in=states.ACTIVE).first()
     if run is None:
         return False
     if run.halt_requested:
         finishing.halt(run)
+        return False
+    if run.status == "needs_input":
         return False
     if run.status == "queued":
         states.move(run.id, "running", events_after=[("RunStarted", {})], started_at=Now())
@@ -65,6 +68,9 @@ def _step(run_id: UUID | str, worker: Worker) -> bool:
         _begin(run, phase, work)
     try:
         run_async(_work(run, phase.name, work, worker))
+    except Asks as ask:
+        _ask(run, phase.name, ask)
+        return False
     except PhaseError as error:
         finishing.fail(run, phase.name, error.code, error.message, error.hint)
         return False
@@ -87,6 +93,15 @@ def _begin(run: Run, phase: Phase, work: Work) -> None:
             for number, (start, stop) in enumerate(work.shards(run))
         )
         events.append(run.id, [("PhaseStarted", {"phase": phase.name, "attempt": phase.attempt + 1})])
+
+
+def _ask(run: Run, phase: str, ask: Asks) -> None:
+    """Wait for the owner's word where the launch said that somebody is there to give it; else the run fails."""
+    if run.metadata.get("autonomous") is not False:
+        finishing.fail(run, phase, ask.code, str(ask.question["question"]), ask.hint)
+        return
+    asked = {"phase": phase, "code": ask.code, "hint": ask.hint, **ask.question}
+    states.move(run.id, "needs_input", events_after=[("InputNeeded", asked)], asked=asked)
 
 
 async def _work(run: Run, phase: str, work: Work, worker: Worker) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 PHASES_OF = {
+    "request": ("find", "analyze", "atomize", "materialize", "report"),
     "benchmark": ("materialize", "report"),
     "replay": ("materialize", "report"),
 }

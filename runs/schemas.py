@@ -82,6 +82,13 @@ class LaunchBody(Body):
         return {"model": model, "provider": provider}
 
 
+class ApproveBody(Body):
+    """``POST /v1/runs/{id}/approve``: the answer to what the run asks. Empty = yes."""
+
+    choice: Name | None = Field(default=None, description="The id of one of the choices that the run offers.")
+    edits: dict[str, Any] | None = Field(default=None, description="Fields of the plan to change, e.g. limit.")
+
+
 class HaltBody(Body):
     reason: str | None = Field(default=None, max_length=200)
 

@@ -58,6 +58,7 @@ WHAT_TO_DO = {
     "name_taken": "Choose another name.",
     "run_not_replayable": "Replay a run that has ended and has a scorer and a task list.",
     "run_terminal": "Nothing is left to change: replay it to run it again.",
+    "not_waiting": "Read the run: only one that is `needs_input` can be answered.",
     "run_active": "Wait for its end, or halt it first.",
     "impl_unavailable": "Choose another scorer, or register one.",
     "secret_found": "Rotate the secret that `detail` names, destroy the run, and run it again without the leak.",

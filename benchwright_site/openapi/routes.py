@@ -166,6 +166,7 @@ ROUTES: dict[str, Route] = {
     "GET /runs/{run_id}": Route("get_run", "Run", (expand("benchmark", "parent_run"), *_ONE)),
     "PATCH /runs/{run_id}": Route("update_run", "Run", (IF_MATCH,)),
     "DELETE /runs/{run_id}": Route("destroy_run", None),
+    "POST /runs/{run_id}/approve": Route("approve_run", "Run"),
     "POST /runs/{run_id}/halt": Route("halt_run", "Run"),
     "POST /runs/{run_id}/publish": Route("publish_run", "Run"),
     "GET /runs/{run_id}/events": Route(

@@ -149,6 +149,14 @@ RUN_OBJECTS: dict[str, Schema] = {
         },
         visibility=choice("private", "public"),
         phases=array(ref("Phase")),
+        plan={
+            **maybe(ANY_OBJECT),
+            "description": "What the authoring phases found, by phase. Null without them, and for everybody else.",
+        },
+        asked={
+            **maybe(ANY_OBJECT),
+            "description": "While `needs_input`: the phase, the question, the choices. Null for everybody else.",
+        },
         summary=maybe(ref("Summary")),
         cost=thing(
             "What it cost.",

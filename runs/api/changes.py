@@ -10,8 +10,9 @@ from ninja import Router
 from accounts.door import answer, created, demand, principal, requires
 from accounts.idempotency import idempotent
 from runs import destroying, editing, launch_options, launching, objects, publishing, queries, representation
+from runs.driver import deciding
 from runs.models import Run
-from runs.schemas import HaltBody, LaunchBody, PublishBody, RunPatch
+from runs.schemas import ApproveBody, HaltBody, LaunchBody, PublishBody, RunPatch
 
 router = Router()
 PUBLISH = "registry:publish"
@@ -27,7 +28,7 @@ CONSTRAINTS_HEADERS = {
 @router.post("/runs", auth=requires("runs:write"), response={201: Any})
 @idempotent
 def launch(request: HttpRequest, body: LaunchBody) -> HttpResponse:
-    """Launch a run: pinned (`benchmark`, with `subset` and `impl` where there are several) or `replay`."""
+    """Launch a run: a `request` in words, pinned (`benchmark`, `subset`, `impl`) or `replay`."""
     if body.visibility == "public":
         demand(principal(request), PUBLISH)
     run = launching.launch(principal(request), body)
@@ -66,6 +67,14 @@ def destroy(request: HttpRequest, run_id: str) -> HttpResponse:
 def halt(request: HttpRequest, run_id: str, body: HaltBody | None = None) -> HttpResponse:
     """Stop a run; it stays readable. A run that has ended stays as it is."""
     return _shown(request, editing.halt(principal(request), run_id, (body.reason or "") if body else ""))
+
+
+@router.post("/runs/{run_id}/approve", auth=requires("runs:write"), response=Any)
+@idempotent
+def approve(request: HttpRequest, run_id: str, body: ApproveBody | None = None) -> HttpResponse:
+    """Answer what a run in `needs_input` asks (its field `asked`), and let it go on."""
+    said = body.model_dump(exclude_none=True) if body is not None else {}
+    return _shown(request, deciding.approve(principal(request), run_id, said))
 
 
 @router.post("/runs/{run_id}/publish", auth=requires("runs:write"), response=Any)

@@ -7,7 +7,9 @@ import pytest
 from accounts.models import User
 from kernel.errors import DomainError
 from registry.models import Subset
+from runs import launching
 from runs.models import Phase, Run, RunEvent
+from runs.schemas import LaunchBody
 from tests.factories import launched
 
 pytestmark = pytest.mark.django_db
@@ -51,10 +53,17 @@ def test_a09_it_wants_exactly_one_way(alice: User, body: dict[str, Any], named: 
     assert all(name in error.detail for name in named)
 
 
-def test_it_says_what_to_do_instead_of_a_natural_language_launch(alice: User) -> None:
-    error = refused(alice, "not_available", launched.catalogue(alice), request="Run MMLU", benchmark=None, subset=None)
-    assert "benchmark=" in error.detail
-    assert "replay=" in error.detail
+def test_it_plans_the_authoring_phases_of_a_launch_in_words(alice: User) -> None:
+    body = LaunchBody.model_validate({"request": "Run MMLU on qwen3-32b", "sut": launched.LOCAL})
+    run = launching.launch(launched.acting(alice), body)
+    assert run.plan == ["find", "analyze", "atomize", "materialize", "report"]
+    assert (run.mode, run.request, run.planned, run.subset_id) == ("request", "Run MMLU on qwen3-32b", 0, None)
+    assert run.sut["model"] == launched.LOCAL["model"]
+
+
+def test_it_takes_a_launch_in_words_without_a_model(alice: User) -> None:
+    body = LaunchBody.model_validate({"request": "Run MMLU on qwen3-32b"})
+    assert launching.launch(launched.acting(alice), body).sut == {}
 
 
 def test_it_names_driver_where_agent_is_sent(alice: User) -> None:

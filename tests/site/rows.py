@@ -78,6 +78,7 @@ ROWS = {
     "GET /runs/{run_id}": Row("run", public=True),
     "PATCH /runs/{run_id}": Row("run", 200, {"metadata": {"a": 1}}),
     "DELETE /runs/{run_id}": Row("run", 204),
+    "POST /runs/{run_id}/approve": Row("run", 409, {}),  # it asks for nothing
     "POST /runs/{run_id}/halt": Row("run", 200, {}),
     "POST /runs/{run_id}/publish": Row("run", 200, {}),
     "GET /runs/{run_id}/events": Row("run", public=True),

@@ -245,15 +245,21 @@ def test_ctrl_c_leaves_the_run_and_says_how_to_go_on(runs: Any, twin: Any, reply
     twin.on("GET", "/runs/run-1/stream", slow)
     source = Path(__file__).resolve().parents[3] / "sdk" / "src"
     command = [sys.executable, "-m", "benchwright", "run", "wait", "run-1"]
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background inherits deafness
     started = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(source)}
     )
-    for _ in range(200):
-        if any(path.endswith("/stream") for path in twin.paths()):
-            break
-        time.sleep(0.05)
-    started.send_signal(signal.SIGINT)
-    _, said = started.communicate(timeout=20)
+    signal.signal(signal.SIGINT, heard)
+    with started:
+        for _ in range(200):
+            if any(path.endswith("/stream") for path in twin.paths()):
+                break
+            time.sleep(0.05)
+        started.send_signal(signal.SIGINT)
+        try:
+            _, said = started.communicate(timeout=20)
+        finally:
+            started.kill()
     assert started.returncode == 130
     assert "The run goes on" in said
     assert "benchwright run kill run-1" in said

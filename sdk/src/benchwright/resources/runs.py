@@ -139,9 +139,19 @@ class Runs(RunResults):
         """Show it to everyone; its benchmark follows."""
         return self._post(f"/runs/{segment(run_id)}/publish", {"visibility": visibility}, repeatable=True)
 
-    def approve(self, run_id: str, **answer: Any) -> Object:
-        """Go on with what the run asked about."""
-        return self._post(f"/runs/{segment(run_id)}/approve", answer, repeatable=True)
+    def approve(
+        self,
+        run_id: str,
+        choice: str | None = None,
+        edits: Json | None = None,
+        idempotency_key: str | None = None,
+    ) -> Object:
+        """Answer what a run in ``needs_input`` asks (``run.asked``): the id of a choice, or nothing for yes.
+
+        ``edits`` changes fields of the plan, such as ``{"limit": 50}``.
+        """
+        body = given(choice=choice, edits=edits)
+        return self._create(f"/runs/{segment(run_id)}/approve", body, idempotency_key)
 
     def compare(self, *run_ids: str) -> Object:
         """Two or more runs side by side, task by task."""

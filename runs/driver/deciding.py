@@ -1,0 +1,47 @@
+"""The owner's word on what a run asks: a choice, an approval, edits of the plan. The run goes on with it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from accounts.principal import Principal
+from kernel import clock, secret_signs
+from kernel.errors import DomainError, invalid
+from kernel.jobs import enqueue
+from runs import queries, states
+from runs.models import Run
+
+
+def approve(principal: Principal, run_id: str, said: Mapping[str, Any]) -> Run:
+    """Answer what the run asks and let it go on.
+
+    ``said``: {"choice": id of one of the choices} or {} (yes), each with "edits" of the plan.
+    Raises not_found, gone, not_waiting, validation_failed.
+    """
+    secret_signs.refuse(dict(said), "body")
+    with transaction.atomic():
+        seen = queries.run(principal, run_id, write=True)
+        run = Run.objects.select_for_update().get(id=seen.id)
+        if run.status != "needs_input" or run.asked is None:
+            raise DomainError("not_waiting", f"Run {run.id} is {run.status} and asks for nothing.")
+        answer = _checked(run.asked, said)
+        answers = [*run.answers, {"phase": run.asked["phase"], "at": clock.stamp(clock.now()), **answer}]
+        states.move(run.id, "running", asked=None, answers=answers)
+        enqueue("runs.advance", str(run.id))
+    return queries.run(principal, run_id, write=True)
+
+
+def answer_to(run: Run, phase: str) -> Mapping[str, Any] | None:
+    """The newest answer to a question of the phase; None where there is none."""
+    return next((said for said in reversed(run.answers) if said["phase"] == phase), None)
+
+
+def _checked(asked: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    known = [choice["id"] for choice in asked.get("choices", [])]
+    choice = said.get("choice")
+    if known and choice not in known:
+        raise invalid(["body", "choice"], f"Choose one of {', '.join(known)}.")
+    if choice is not None and not known:
+        raise invalid(["body", "choice"], "There is nothing to choose here: send {} to approve, or edits.")
+    return {name: value for name, value in said.items() if value is not None}
