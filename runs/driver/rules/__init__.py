@@ -1,0 +1,1 @@
+"""What the builtin driver does in each phase."""
