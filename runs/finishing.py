@@ -41,21 +41,26 @@ WHERE id = %(run)s
 
 _SETTLE = """
 UPDATE runs_run SET
-    cost_model = greatest(cost_model, journal.cost), unpriced_calls = journal.unpriced,
+    cost_model = greatest(cost_model, journal.cost), cost_driver = greatest(cost_driver, journal.beside),
+    unpriced_calls = journal.unpriced,
     estimated_calls = journal.estimated, served = journal.served,
     tokens_in = greatest(runs_run.tokens_in, journal.tokens_in),
     tokens_out = greatest(runs_run.tokens_out, journal.tokens_out)
 FROM (
     SELECT coalesce(sum(cost), 0)::bigint AS cost, coalesce(sum(unpriced), 0)::int AS unpriced,
+           coalesce(sum(beside), 0)::bigint AS beside,
            coalesce(sum(estimated), 0)::int AS estimated,
            coalesce(sum(tokens_in), 0)::bigint AS tokens_in, coalesce(sum(tokens_out), 0)::bigint AS tokens_out,
            coalesce(jsonb_object_agg(name, calls) FILTER (WHERE name IS NOT NULL), '{}') AS served
     FROM (
-        SELECT sum(cost) AS cost, count(*) FILTER (WHERE cost IS NULL AND status = 'settled') AS unpriced,
-               model_served || coalesce(' via ' || upstream, '') AS name, count(*) AS calls,
-               count(*) FILTER (WHERE usage_estimated AND status = 'settled') AS estimated,
-               sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out
-        FROM runs_modelcall WHERE run_id = %s GROUP BY 3
+        SELECT sum(cost) FILTER (WHERE ordinal >= 0) AS cost, sum(cost) FILTER (WHERE ordinal < 0) AS beside,
+               count(*) FILTER (WHERE cost IS NULL AND status = 'settled' AND ordinal >= 0) AS unpriced,
+               CASE WHEN ordinal >= 0 THEN model_served || coalesce(' via ' || upstream, '') END AS name,
+               count(*) AS calls,
+               count(*) FILTER (WHERE usage_estimated AND status = 'settled' AND ordinal >= 0) AS estimated,
+               sum(tokens_in) FILTER (WHERE ordinal >= 0) AS tokens_in,
+               sum(tokens_out) FILTER (WHERE ordinal >= 0) AS tokens_out
+        FROM runs_modelcall WHERE run_id = %s GROUP BY 4
     ) AS by_name
 ) AS journal WHERE id = %s
 """
@@ -71,7 +76,7 @@ _LATE = """
 SELECT r.id FROM runs_run r
 WHERE r.finished_at > clock_timestamp() - interval '15 minutes' AND r.destroyed_at IS NULL
   AND EXISTS (
-    SELECT 1 FROM runs_modelcall c WHERE c.run_id = r.id
+    SELECT 1 FROM runs_modelcall c WHERE c.run_id = r.id AND c.ordinal >= 0
     HAVING coalesce(sum(c.cost), 0) > r.cost_model OR coalesce(sum(c.tokens_in), 0) > r.tokens_in
         OR coalesce(sum(c.tokens_out), 0) > r.tokens_out)
 """

@@ -70,9 +70,19 @@ class GatewayClient:
         self._socket = client
         self._reader = loop.create_task(self._read_forever(client))
 
-    async def lease(self, run: str | uuid.UUID, lease: str, mac_key: str, listener: socket.socket) -> None:
-        """Hands a listening socket over. The caller keeps its own copy and may close it. LeaseRefused, GatewayLost."""
-        message = {"op": "lease", "lease": lease, "run": str(run), "mac_key": mac_key}
+    async def lease(
+        self,
+        run: str | uuid.UUID,
+        lease: str,
+        mac_key: str,
+        listener: socket.socket,
+        beside: dict[str, Any] | None = None,
+    ) -> None:
+        """Hands a listening socket over. The caller keeps its own copy and may close it. LeaseRefused, GatewayLost.
+
+        ``beside``: {"role", "model", "key"} of a model that is not the one under test.
+        """
+        message = {"op": "lease", "lease": lease, "run": str(run), "mac_key": mac_key, **(beside or {})}
         reply = await self._ask(message, listener)
         if reply.get("code") == "internal_error":  # its database was away, for one: worth another try
             raise GatewayLost(f"the gateway could not take the lease: {reply.get('detail')}")

@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 PREFIX = "bwk1"
 EGRESS_PREFIX = "bwe1"  # tokens for the egress proxy
 EGRESS_ROLE = "solve"  # the only role with a way out
+# Models beside the one under test have places of their own in a run's journal, below those of its cells.
+SUT, DRIVER, JUDGE = "sut", "driver", "judge"
+_JUDGED = -1_000_000  # the driver has the places above it
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER = bytes(byte ^ 0x5C for byte in range(256))
@@ -23,6 +26,18 @@ class KeyParts(NamedTuple):
     ordinal: int
     attempt: int
     claim: int
+
+
+def role_of(ordinal: int) -> str:
+    """Whose call stands at this place of a run's journal: of the SUT, the driver or the judge."""
+    if ordinal >= 0:
+        return SUT
+    return DRIVER if ordinal > _JUDGED else JUDGE
+
+
+def judged(ordinal: int) -> int:
+    """The place of the judge's calls about a cell; of such a place again the cell."""
+    return _JUDGED - ordinal
 
 
 def mint(mac_key: str, lease: str, ordinal: int, attempt: int, claim: int) -> str:

@@ -269,8 +269,7 @@ class ModelCall(models.Model):
     """The gateway's journal. A settled call is never made again for the same (run, cell, request, occurrence)."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="calls", **HOT)
-    purpose = models.CharField(max_length=8, default="", db_default="")  # "" = the SUT's; judge, driver
-    ordinal = models.IntegerField()  # of the cell; the driver's calls count down from -1
+    ordinal = models.IntegerField()  # of the cell; below 0 another model was asked: runs.gateway_keys.role_of
     attempt = models.IntegerField()
     request_hash = models.CharField(max_length=64)
     occurrence = models.IntegerField()

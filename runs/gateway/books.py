@@ -4,16 +4,18 @@ import asyncio
 import base64
 import re
 import ssl
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, quote, urlsplit
 
 from django.conf import settings
 
-from runs import providers
+from runs import gateway_keys, providers
 from runs.gateway.answers import Redactor
 from runs.gateway.apis import table
 from runs.gateway.http.outbound import Pool, Target
+from runs.gateway.journal import Call
 from runs.gateway.leases import LEAST_AT_ONCE, RunBook
 from runs.gateway.pace import Pace
 from runs.gateway.store import HAS_CALLS, RUN, SEALED, Store
@@ -24,6 +26,25 @@ from secrets_vault.uses import Use
 LIVE_STATES = ("queued", "running", "needs_input")
 MOST_PACES = 1000
 _VERSION = re.compile(r"api-version=[A-Za-z0-9.-]{1,40}")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A model beside the one under test. ``model`` and ``key``: as a run's ``sut`` and ``sut_key``."""
+
+    role: str  # gateway_keys.DRIVER or JUDGE
+    model: dict[str, Any]
+    key: dict[str, Any]
+
+    @classmethod
+    def told(cls, message: dict[str, Any]) -> "Beside | None":
+        """What a worker's lease message says of it; None where it asks for the model under test."""
+        role = message.get("role", gateway_keys.SUT)
+        if role == gateway_keys.SUT:
+            return None
+        if role not in (gateway_keys.DRIVER, gateway_keys.JUDGE):
+            raise LeaseRefused("unknown_role", f"there is no role {role!r}")
+        return cls(role, message["model"], message["key"])
 
 
 class LeaseRefused(Exception):
@@ -40,17 +61,18 @@ class Books:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.open: dict[str, RunBook] = {}
+        self.open: dict[tuple[str, str], RunBook] = {}  # by run and role
         self.paces: dict[tuple[str, str, str], Pace] = {}
         self.tls: ssl.SSLContext | None = None
         self.lock = asyncio.Lock()
 
-    async def take(self, run: str) -> RunBook:
-        """The run's book, one lease more. LeaseRefused."""
+    async def take(self, run: str, beside: Beside | None = None) -> RunBook:
+        """The run's book, one lease more; with ``beside`` that of another model in it. LeaseRefused."""
+        place = run, beside.role if beside else gateway_keys.SUT
         async with self.lock:
-            book = self.open.get(run)
+            book = self.open.get(place)
             if book is None:
-                book = self.open[run] = await self._make(run)
+                book = self.open[place] = await self._make(run, beside)
             if book.revoked:
                 raise LeaseRefused("secret_revoked", "the secret that this run uses was deleted")
             book.leases += 1
@@ -62,25 +84,29 @@ class Books:
 
     def tidy(self, book: RunBook) -> None:
         """Forgets a run without leases once all its calls are in the database."""
-        if book.leases <= 0 and not book.cells and self.open.get(book.run) is book:
-            del self.open[book.run]
+        if book.leases <= 0 and not book.cells and self.open.get((book.run, book.role)) is book:
+            del self.open[book.run, book.role]
             if book.pool is not None:
                 book.pool.close()
 
-    async def _make(self, run: str) -> RunBook:
+    def of(self, call: Call) -> RunBook | None:
+        """The book that a call belongs to, while it is open."""
+        return self.open.get((call.run, gateway_keys.role_of(call.ordinal)))
+
+    async def _make(self, run: str, beside: Beside | None) -> RunBook:
         rows = await self.store.read(RUN, (run,))
         if not rows or rows[0]["status"] not in LIVE_STATES:
             raise LeaseRefused("run_over", "the run has ended or does not exist")
-        sut, sut_key = rows[0]["sut"], rows[0]["sut_key"]
-        model = str(sut.get("model") or "")
+        sut, sut_key = (beside.model, beside.key) if beside else (rows[0]["sut"], rows[0]["sut_key"])
+        model, role = str(sut.get("model") or ""), beside.role if beside else gateway_keys.SUT
         provider, base, value, pool = await self.endpoint(rows[0]["owner_id"], sut, sut_key)
         owner = sut_key.get("secret") if sut_key.get("kind") == "secret" else None
         # Providers limit per key and model: a model that is refused must not hold up another one on the same key.
         pace = self._pace((base or provider.name, owner or "", model))
         used = (await self.store.read(HAS_CALLS, (run,)))[0]["exists"]
         return RunBook(
-            run=run, account=str(rows[0]["owner_id"]), model=model, provider=provider, apis=table.of(provider),
-            base_url=base, params=sut.get("params") or {}, prices=sut.get("prices") or {},
+            run=run, role=role, account=str(rows[0]["owner_id"]), model=model, provider=provider,
+            apis=table.of(provider), base_url=base, params=sut.get("params") or {}, prices=sut.get("prices") or {},
             secret=owner, uses=_uses(run, sut_key, pool.target) if owner and pool else {},
             redactor=Redactor(value), pace=pace, pool=pool,
             at_once=max(LEAST_AT_ONCE, 8 * rows[0]["concurrency"]), fresh=not used,

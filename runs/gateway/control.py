@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from runs.gateway import trying
-from runs.gateway.books import LeaseRefused
+from runs.gateway.books import Beside, LeaseRefused
 
 if TYPE_CHECKING:
     from runs.gateway.process import Gateway
@@ -144,7 +144,7 @@ class Control:
         place = name, message["run"], message["mac_key"], listener
         try:
             if operation == "lease":
-                await self.gate.lease(*place, self)
+                await self.gate.lease(*place, self, Beside.told(message))
             else:
                 await self.gate.doors.lease(*place, eager=message.get("eager") is True)
         except BaseException:

@@ -94,6 +94,7 @@ class RunBook:
     """One run's memory here, shared by its leases."""
 
     run: str
+    role: str  # of the model that is asked: gateway_keys.SUT, DRIVER, JUDGE
     account: str  # whose run it is
     model: str
     provider: Provider

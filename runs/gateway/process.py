@@ -17,7 +17,7 @@ from django.conf import settings
 from runs.gateway.answers import Refused, error_body
 from runs.gateway.apis.base import Api
 from runs.gateway.apis.table import refuse_path
-from runs.gateway.books import Books, LeaseRefused
+from runs.gateway.books import Beside, Books, LeaseRefused
 from runs.gateway.calls.direct import Direct
 from runs.gateway.control import Control, ControlServer
 from runs.gateway.egress.doors import Doors
@@ -60,7 +60,7 @@ class Gateway:
         store.on_stored.append(self._stored)
 
     def _stored(self, call: Call) -> None:
-        book = self.books.open.get(call.run)
+        book = self.books.of(call)
         if book is not None and book.taken_over and book.leases > 1:
             self._tell_others(book, call)
         if call.finished is None:
@@ -77,12 +77,20 @@ class Gateway:
                     attempt.known = {**attempt.known, **self._keep(book, call.ordinal)}
 
     # -- leases ----------------------------------------------------------------------------------------------------
-    async def lease(self, name: str, run: str, mac_key: str, listener: socket.socket, control: Control) -> None:
-        """Serves ``listener`` for a run's shard. LeaseRefused."""
+    async def lease(
+        self,
+        name: str,
+        run: str,
+        mac_key: str,
+        listener: socket.socket,
+        control: Control,
+        beside: Beside | None = None,
+    ) -> None:
+        """Serves ``listener`` for a run's shard, or for a model ``beside`` the one under test. LeaseRefused."""
         if name in self.leases:
             raise LeaseRefused("lease_exists", "this lease is already open")
         bytes.fromhex(mac_key)
-        book = await self.books.take(run)
+        book = await self.books.take(run, beside)
         lease = self.leases[name] = Lease(name, book, mac_key, control)
         try:
             lease.server = await self.loop.create_server(lambda: self._connection(lease), sock=listener, backlog=1024)

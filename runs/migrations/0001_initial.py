@@ -161,7 +161,6 @@ class Migration(migrations.Migration):
             name='ModelCall',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('purpose', models.CharField(db_default='', default='', max_length=8)),
                 ('ordinal', models.IntegerField()),
                 ('attempt', models.IntegerField()),
                 ('request_hash', models.CharField(max_length=64)),
