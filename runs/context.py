@@ -27,6 +27,10 @@ class PhaseError(Exception):
         self.code, self.message, self.hint = code, message, hint
 
 
+class CeilingReached(Exception):
+    """The run is to halt for this ceiling, e.g. ``phase.tokens``."""
+
+
 class LeaseLost(Exception):
     """Another worker has taken over: stop at once and write nothing more."""
 

@@ -36,7 +36,7 @@ class Asker:
 
         ``gateway``: the path of its control socket, where that is not the setting's.
         """
-        self._run, self._role, self._bound, self._claim = run, role, bound, claim
+        self._run, self._role, self.bound, self._claim = run, role, bound, claim
         self._lease, self._mac_key = secrets.token_hex(16), secrets.token_hex(32)
         self._gateway = GatewayClient(gateway)
 
@@ -45,7 +45,7 @@ class Asker:
         try:
             listener.setblocking(False)
             await self._gateway.connect()
-            beside = {"role": self._role, "model": self._bound.sut, "key": self._bound.key}
+            beside = {"role": self._role, "model": self.bound.sut, "key": self.bound.key}
             try:
                 await self._gateway.lease(self._run, self._lease, self._mac_key, listener, beside)
             except LeaseRefused:
@@ -72,7 +72,7 @@ class Asker:
         try:
             answer = await self._http.post(
                 "/v1/chat/completions",
-                json={"model": self._bound.sut["model"], **body},
+                json={"model": self.bound.sut["model"], **body},
                 headers={"Authorization": f"Bearer {key}"},
             )
         except httpx.HTTPError as error:

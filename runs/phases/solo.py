@@ -1,6 +1,7 @@
 """A phase that one worker does alone: claim, keep the lease, store what was found under its fence."""
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 from psycopg import sql
 
 from kernel import strict_json
-from runs.context import Context, LeaseLost
+from runs import halting
+from runs.context import CeilingReached, Context, LeaseLost
 from runs.driver.base import Asks
 from runs.models import Run
 
@@ -51,6 +53,9 @@ class Solo:
             except Asks:
                 await context.leases.release()  # whoever comes after the answer begins anew
                 raise
+            except CeilingReached as ceiling:
+                await context.orm(halting.request_halt, context.run.id, f"limit_exceeded:{ceiling}")
+                await context.leases.release()
 
 
 async def _beating(context: Context, working: "asyncio.Task[Done]") -> bool:
@@ -58,9 +63,12 @@ async def _beating(context: Context, working: "asyncio.Task[Done]") -> bool:
 
     Raises LeaseLost, and what the work raises.
     """
+    begun = time.monotonic()
     try:
         while not working.done():
             await asyncio.wait([working], timeout=context.lease_seconds / BEATS)
+            if breach := context.ceilings.breach("phase", {"duration": time.monotonic() - begun}, context.phase):
+                raise CeilingReached(breach)
             if context.stopping.is_set() or context.halting.is_set():
                 await context.leases.release()
                 return False
