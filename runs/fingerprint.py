@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel import strict_json
-from runs import results
+from runs import results, suts
 from runs.models import Run
 
 RUNTIME = Path(__file__).parent / "sandbox_runtime"
@@ -21,6 +21,12 @@ def runtime_sha256() -> str:
     return digest.hexdigest()
 
 
+def _judge(declared: dict[str, Any] | None, phase_models: dict[str, Any]) -> dict[str, Any] | None:
+    """Who judges, as it was asked at launch."""
+    asked = suts.judge(declared, phase_models)
+    return {"model": asked.model, "provider": asked.provider, "params": asked.params} if asked else None
+
+
 def fingerprint(run: Run) -> dict[str, Any]:
     """The parts, and the SHA-256 of their canonical JSON."""
     impl, subset = run.impl, run.subset
@@ -33,7 +39,7 @@ def fingerprint(run: Run) -> dict[str, Any]:
             "code_sha256": impl.code_sha256,
             "pass_threshold": impl.pass_threshold,
             "network": impl.network,
-            "judge": impl.judge,
+            "judge": _judge(impl.judge, run.phase_models),
             "isolation": impl.isolation,
         },
         "harness": {"name": run.harness, "runtime_sha256": runtime_sha256()},

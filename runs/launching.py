@@ -42,6 +42,7 @@ def drafted(principal: Principal, body: LaunchBody) -> Run:
     ceilings = limits.parse(fields.get("limits", {}))
     bound = suts.bind(principal, _sut(principal, body, what))
     suts.check_priced(bound, ceilings)
+    suts.check_judge(principal, what.impl.judge, fields.get("phase_models", {}))
     suts.check_names(principal, fields.get("secrets", []))
     metadata_cap = launch_options.metadata_cap(fields.get("metadata", {}))
     tasks, positions = _tasks(what.scope, ceilings.run.tasks, metadata_cap)

@@ -122,6 +122,34 @@ def check_priced(bound: BoundSut, ceilings: limits.Ceilings) -> None:
         )
 
 
+def judge(declared: Mapping[str, Any] | None, phase_models: Mapping[str, Any]) -> Sut | None:
+    """The model that judges: the launch's ``phase_models.judge``, else the scorer's own; None where it asks none.
+
+    ``declared``: the impl's judge.
+    """
+    if declared is None:
+        return None
+    chosen = phase_models.get("judge")
+    named = {"model": chosen["model"], "provider": chosen["provider"]} if chosen else dict(declared)
+    return Sut(model=named["model"], provider=named["provider"], params=declared.get("params") or {})
+
+
+def check_judge(principal: Principal, declared: Mapping[str, Any] | None, phase_models: Mapping[str, Any]) -> None:
+    """Raise what ``bind`` raises, in words about the judge, where the scorer's judge could not be asked."""
+    asked = judge(declared, phase_models)
+    if asked is None:
+        return
+    try:
+        bind(principal, asked)
+    except DomainError as refusal:
+        raise DomainError(
+            refusal.code,
+            f"This scorer asks the judge {asked.model} at {asked.provider}. {refusal.detail} Or name another judge: "
+            'phase_models {"judge": {"model", "provider"}}.',
+            errors=[{"loc": ["body", "phase_models", "judge"], "msg": refusal.detail}],
+        ) from None
+
+
 def check_names(principal: Principal, secrets: Sequence[str]) -> None:
     """Raise validation_failed for a name in ``secrets`` that the account has no secret of."""
     for at, name in enumerate(secrets):

@@ -102,6 +102,8 @@ def admit(role: str, message: Message) -> Message:
         return _solved(str(op), message)
     if role == "score" and op in {"scored", "unscored"}:
         return _scored(str(op), message)
+    if role == "score" and op == "asking":
+        return _asking(message)
     raise BadFrame(f"{role} may not say {str(op)[:40]!r}")
 
 
@@ -156,6 +158,17 @@ def _solved(op: str, message: Message) -> Message:
     if op == "solved" and type(message.get("raw")) is str:
         said["raw"] = message["raw"]
     return said | _log(message)
+
+
+def _asking(message: Message) -> Message:
+    """What the judge model is to be asked about a cell; None where it need not be asked."""
+    said: Message = {"op": "asking", "cell": _integer(message, "cell"), "attempt": _integer(message, "attempt")}
+    asked = message.get("question")
+    if asked is not None:
+        if type(asked) is not dict or type(asked.get("messages")) is not list or type(asked.get("schema")) is not dict:
+            raise BadFrame("not a question")
+        asked = {"messages": asked["messages"], "schema": asked["schema"]}
+    return said | {"question": asked} | _log(message)
 
 
 def _log(message: Message) -> Message:

@@ -3,14 +3,16 @@
 What is asked again after a crash, word for word and in the same order, gets the answer that is in the journal.
 """
 
+import asyncio
 import secrets
 import socket
+from contextlib import suppress
 from typing import Any
 
 import httpx
 
 from runs import gateway_keys
-from runs.gateway_client import GatewayClient, LeaseRefused
+from runs.gateway_client import GatewayClient, GatewayLost, LeaseRefused
 from runs.suts import BoundSut
 
 SECONDS = 600.0
@@ -37,41 +39,61 @@ class Asker:
         ``gateway``: the path of its control socket, where that is not the setting's.
         """
         self._run, self._role, self.bound, self._claim = run, role, bound, claim
-        self._lease, self._mac_key = secrets.token_hex(16), secrets.token_hex(32)
-        self._gateway = GatewayClient(gateway)
+        self._path = gateway
+        self._gateway: GatewayClient | None = None
+        self._turn = asyncio.Lock()
+        self._http = httpx.AsyncClient(timeout=SECONDS, trust_env=False)
 
     async def __aenter__(self) -> "Asker":
-        listener = socket.create_server(("127.0.0.1", 0))
         try:
-            listener.setblocking(False)
-            await self._gateway.connect()
-            beside = {"role": self._role, "model": self.bound.sut, "key": self.bound.key}
-            try:
-                await self._gateway.lease(self._run, self._lease, self._mac_key, listener, beside)
-            except LeaseRefused:
-                await self._gateway.close()
-                raise
-            port = listener.getsockname()[1]
-        finally:
-            listener.close()
-        self._http = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=SECONDS, trust_env=False)
+            await self._connected()
+        except BaseException:
+            await self._http.aclose()
+            raise
         return self
 
     async def __aexit__(self, *error: object) -> None:
         await self._http.aclose()
-        try:
-            await self._gateway.close_lease(self._lease)  # what was asked is in the database afterwards
-        except ConnectionError:
-            pass
-        finally:
+        if self._gateway is not None:
+            with suppress(ConnectionError):
+                await self._gateway.close_lease(self._lease)  # what was asked is in the database afterwards
             await self._gateway.close()
+
+    async def _connected(self) -> GatewayClient:
+        """The gateway's line with our lease on it; made anew where it was lost. GatewayLost, LeaseRefused."""
+        async with self._turn:
+            if self._gateway is None:
+                client = GatewayClient(self._path, on_lost=self._lost)
+                await client.connect()
+                try:
+                    await self._open(client)
+                except BaseException:
+                    await client.close()
+                    raise
+                self._gateway = client
+            return self._gateway
+
+    async def _open(self, client: GatewayClient) -> None:
+        self._lease, self._mac_key = secrets.token_hex(16), secrets.token_hex(32)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.setblocking(False)
+            beside = {"role": self._role, "model": self.bound.sut, "key": self.bound.key}
+            await client.lease(self._run, self._lease, self._mac_key, listener, beside)
+            self._url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1/chat/completions"
+
+    def _lost(self) -> None:
+        self._gateway = None
 
     async def chat(self, ordinal: int, body: dict[str, Any], attempt: int = ATTEMPT) -> dict[str, Any]:
         """The answer to one chat completion, asked from a place of the journal. Raises AskFailed."""
+        try:
+            await self._connected()
+        except (GatewayLost, LeaseRefused) as error:
+            raise AskFailed("provider_error", f"the gateway is away or refuses: {error}") from error
         key = gateway_keys.mint(self._mac_key, self._lease, ordinal, attempt, self._claim)
         try:
             answer = await self._http.post(
-                "/v1/chat/completions",
+                self._url,
                 json={"model": self.bound.sut["model"], **body},
                 headers={"Authorization": f"Bearer {key}"},
             )
@@ -84,7 +106,7 @@ class Asker:
 
     async def facts(self, cells: list[tuple[int, int]]) -> list[dict[str, Any]]:
         """The gateway's account of (ordinal, attempt) pairs, which it closes. GatewayLost."""
-        return await self._gateway.facts(self._lease, cells)
+        return await (await self._connected()).facts(self._lease, cells)
 
 
 def _class(answer: httpx.Response) -> str:

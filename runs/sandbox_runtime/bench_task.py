@@ -54,6 +54,15 @@ class BenchTask:
         """Judge ``output``: a float in [0, 1], or {"score": float, "explanation": str, "metrics": {...}}."""
         raise NotImplementedError("score")
 
+    # A scorer with a judge model defines these two instead of ``score``:
+    #
+    #   judge(index, output, expected) -> {"messages": [...], "schema": {...}}
+    #       what the judge model is asked, and the JSON schema of its verdict. None: no judge is needed, and
+    #       ``score_judged`` is called with verdict None.
+    #   score_judged(index, output, expected, verdict) -> as score()
+    #
+    # The judge is asked by the host, so neither of them reaches a network.
+
 
 async def chat(messages: list, **params) -> dict:
     """Ask the model under test, from an async ``solve``.

@@ -31,6 +31,8 @@ class Cell:
     fault: dict[str, Any] | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     spent: int = 0  # micro-cents of earlier attempts
+    judged: bool = False  # the judge has said its word
+    verdict: Any = None  # that word, as its schema has it
     solve_ms: int = 0
 
     def label(self) -> dict[str, Any]:

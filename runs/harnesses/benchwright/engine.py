@@ -10,9 +10,11 @@ from runs import results
 from runs.artifacts.keeping import Keeping
 from runs.compute.base import Roles
 from runs.context import Context, LeaseLost, PhaseError
+from runs.driver.asking import Asker
 from runs.harnesses.benchwright.cells import Cell, Past, Piece
 from runs.harnesses.benchwright.crew import Crew
 from runs.harnesses.benchwright.feeding.intake import Intake
+from runs.harnesses.benchwright.judging.judge import Judge
 from runs.harnesses.benchwright.line import Line
 from runs.harnesses.benchwright.rows import output_row, result_row
 from runs.harnesses.benchwright.scoring import Scoring
@@ -34,14 +36,17 @@ TICK_SECONDS = 0.1
 class Engine:
     """Runs until no shard of the phase is free, the run is halted, or our leases are lost."""
 
-    def __init__(self, context: Context, roles: Roles, intake: Intake, line: Line, keeping: Keeping) -> None:
+    def __init__(
+        self, context: Context, roles: Roles, intake: Intake, line: Line, keeping: Keeping, judge: Asker | None = None
+    ) -> None:
+        """``judge``: the model that the scorer asks about each output, where it has one."""
         self._context, self._intake, self._line = context, intake, line
         self._keeping = keeping
         self._waits = Waits()
         attempt_seconds, limit = _time_limit(context)
         self._settling = Settling(line, self._spawn, self._settled, limit)
         self._solving = Solving(line.key, self._told_start, self._settling.add, attempt_seconds)
-        self._scoring = Scoring(self._scored)
+        self._scoring = Scoring(self._scored, self._ask_judge if judge else None)
         self._writer = Writer(context, self._written)
         self._pulse = Pulse(context)
         self._pieces: dict[int, Piece] = {}
@@ -54,6 +59,8 @@ class Engine:
         self._over: tuple[float, str, bool] | None = None  # (until, halt reason, asked by us): start nothing more
         self._warned = False
         self._claiming = self._none_free = False
+        if judge:
+            self._judge = Judge(judge, context.run.concurrency, self._spawn, self._judged, self._unjudged, self._paid)
         self._most_attempts = context.ceilings.task.attempts or results.MAX_ATTEMPTS
         self._threshold = context.run.impl.pass_threshold if context.run.impl else 1.0
 
@@ -275,6 +282,28 @@ class Engine:
 
     def _scored(self, cell: Cell, verdict: dict[str, Any]) -> None:
         self._end(cell, results.after_score(verdict, cell.output, cell.facts, self._threshold))
+
+    def _ask_judge(self, cell: Cell, question: dict[str, Any] | None) -> None:
+        self._judge.ask(cell, question)
+
+    def _judged(self, cell: Cell, verdict: Any) -> None:
+        self._scoring.answered(cell, verdict)
+        self._wake.set()
+
+    def _unjudged(self, cell: Cell, message: dict[str, Any]) -> None:
+        if not self._scoring.given_up(cell):
+            return
+        if message["op"] == "errored":
+            self._end(cell, results.errored("judge_error", message["error"]["message"], retry=False))
+        else:
+            self._scored(cell, message)
+
+    def _paid(self, facts: dict[str, Any]) -> None:
+        self._spawn(self._count_judge(facts))
+
+    async def _count_judge(self, facts: dict[str, Any]) -> None:
+        if await self._pulse.spend_beside(facts):
+            self._close_to(f"limit_exceeded:{self._pulse.breach()}")
 
     def _end(self, cell: Cell, ending: results.Ending) -> None:
         self._writer.add(result_row(cell, ending))

@@ -2,16 +2,23 @@
 
 import asyncio
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from django.conf import settings
 
+from accounts.principal import Principal
+from kernel.errors import DomainError
 from kernel.faults import fault
+from runs import gateway_keys, suts
 from runs.artifacts.keeping import Keeping
 from runs.compute import runtime
 from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFault, WayOut
 from runs.compute.table import COMPUTE
 from runs.context import Context, LeaseLost, PhaseError
+from runs.driver.asking import Asker
+from runs.gateway_client import LeaseRefused
 from runs.harnesses.benchwright.engine import Engine
 from runs.harnesses.benchwright.feeding.intake import Intake
 from runs.harnesses.benchwright.feeding.loading import Extracted
@@ -25,6 +32,7 @@ MAY_LEAD_OUT = (
     "SELECT EXISTS (SELECT 1 FROM secrets_vault_secretlease WHERE reference = %s)"
     " OR EXISTS (SELECT 1 FROM secrets_vault_hostentry WHERE owner_id = %s AND mode = 'allow')"
 )
+CLAIMED = 2  # a judge of another worker may have been asked already, so the table is looked into
 SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too
 GRADER_SECONDS = 2.0  # the same of a grader that we compiled: it takes that long only where a pattern runs wild
 
@@ -86,16 +94,38 @@ class Benchwright:
         try:
             keeping = Keeping(context)
             intake = Intake(context, roles, kept, keeping)
-            engine = Engine(context, roles, intake, line, keeping)
-            line.on_retry, line.on_revoked = engine.retried, engine.revoked
-            await line.open(roles.listener, roles.egress_listener)
-            await engine.run()
+            async with _judge(context) as judge:
+                engine = Engine(context, roles, intake, line, keeping, judge)
+                line.on_retry, line.on_revoked = engine.retried, engine.revoked
+                await line.open(roles.listener, roles.egress_listener)
+                await engine.run()
             others_go_on = True  # where anything is under way, we were told to stop
         except LeaseLost:
             others_go_on = True
             raise
         finally:
             await line.close(keep_calls=others_go_on)
+
+
+@asynccontextmanager
+async def _judge(context: Context) -> AsyncIterator[Asker | None]:
+    """The judge that the run's scorer asks; None where it asks none. PhaseError where it can't be asked."""
+    run = context.run
+    asked = suts.judge(run.impl.judge if run.impl else None, run.phase_models)
+    if asked is None:
+        yield None
+        return
+    try:
+        bound = await context.orm(suts.bind, Principal(run.owner, frozenset(), ""), asked)
+        async with Asker(str(run.id), gateway_keys.JUDGE, bound, CLAIMED) as asker:
+            yield asker
+    except LeaseRefused as refusal:
+        raise PhaseError(refusal.code, f"The judge {asked.model}: {refusal.detail}", _JUDGE_HINT) from None
+    except DomainError as refusal:
+        raise PhaseError(refusal.code, f"The judge {asked.model}: {refusal.detail}", _JUDGE_HINT) from None
+
+
+_JUDGE_HINT = "Add a secret for the judge's provider, or name another judge at launch: phase_models={'judge': …}."
 
 
 async def _door(context: Context) -> Door | None:

@@ -26,8 +26,14 @@ def checked(message: dict[str, Any]) -> dict[str, Any]:
 class Scoring:
     """Cells between "output is stored" and "verdict is in"; ``ended(cell, verdict)`` gets each."""
 
-    def __init__(self, ended: Callable[[Cell, dict[str, Any]], None]) -> None:
-        self._ended = ended
+    def __init__(
+        self,
+        ended: Callable[[Cell, dict[str, Any]], None],
+        asked: Callable[[Cell, dict[str, Any] | None], None] | None = None,
+    ) -> None:
+        """``asked(cell, question)``, where the scorer has a judge: somebody asks it and calls ``answered``."""
+        self._ended, self._asked = ended, asked
+        self.asking: dict[int, Cell] = {}  # their judge has the floor
         self.role: Role | None = None
         self.ready: deque[Cell] = deque()
         self._suspects: deque[Cell] = deque()
@@ -36,7 +42,7 @@ class Scoring:
 
     @property
     def empty(self) -> bool:
-        return not (self.ready or self._suspects or self.running)
+        return not (self.ready or self._suspects or self.running or self.asking)
 
     def feed(self, now: float) -> None:
         if self.role is None:
@@ -55,27 +61,44 @@ class Scoring:
         self.running.update((cell.ordinal, cell) for cell in cells)
         try:
             assert self.role is not None
-            self.role.send(
-                [
-                    {
-                        "op": "score",
-                        "cell": cell.ordinal,
-                        "attempt": cell.attempt,
-                        "index": cell.index,
-                        "output": cell.output,
-                        "expected": cell.expected,
-                    }
-                    for cell in cells
-                ]
-            )
+            self.role.send([self._wanted(cell) for cell in cells])
         except RoleDead:
             return
+
+    def _wanted(self, cell: Cell) -> dict[str, Any]:
+        """What the role is to do with a cell: score it, say what its judge is asked, or score it with the verdict."""
+        message = {
+            "op": "score",
+            "cell": cell.ordinal,
+            "attempt": cell.attempt,
+            "index": cell.index,
+            "output": cell.output,
+            "expected": cell.expected,
+        }
+        if self._asked is None:
+            return message
+        return {**message, "op": "judged", "verdict": cell.verdict} if cell.judged else {**message, "op": "question"}
+
+    def answered(self, cell: Cell, verdict: Any) -> None:
+        """The judge's word on a cell: it is scored with that."""
+        if self.asking.pop(cell.ordinal, None) is cell:
+            cell.judged, cell.verdict = True, verdict
+            self.ready.append(cell)
+
+    def given_up(self, cell: Cell) -> bool:
+        """The judge gave no word on a cell; False where it is no longer ours."""
+        return self.asking.pop(cell.ordinal, None) is cell
 
     def take(self, messages: list[dict[str, Any]], now: float) -> None:
         self.since = now
         for message in messages:
             cell = self.running.pop(message["cell"], None)
-            if cell is not None:
+            if cell is None:
+                continue
+            if message["op"] == "asking" and self._asked is not None and not cell.judged:
+                self.asking[cell.ordinal] = cell
+                self._asked(cell, message["question"])
+            else:
                 self._ended(cell, checked(message))
 
     def died(self, death: Death) -> None:
@@ -91,3 +114,4 @@ class Scoring:
         self.ready = deque(cell for cell in self.ready if cell.shard != shard)
         self._suspects = deque(cell for cell in self._suspects if cell.shard != shard)
         self.running = {ordinal: cell for ordinal, cell in self.running.items() if cell.shard != shard}
+        self.asking = {ordinal: cell for ordinal, cell in self.asking.items() if cell.shard != shard}

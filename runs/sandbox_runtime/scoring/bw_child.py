@@ -121,6 +121,8 @@ class Child:
         self.expected += 1
         if type(said.get("error")) is dict:
             found.append({"error": said["error"]})
+        elif "question" in said:
+            found.append(bw_verdict.question(said["question"]))
         else:
             value = {name: said.get(name) for name in ("score", "explanation", "metrics")}
             found.append(bw_verdict.verdict(value))

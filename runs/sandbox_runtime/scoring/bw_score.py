@@ -18,6 +18,7 @@ import bw_guard
 import bw_user
 import bw_verdict
 
+ASKED = frozenset(("score", "question", "judged"))  # what the host may want of a row
 HITS = 3  # rows caught by the audit hook before the role stops trying batches
 # A fork costs as much as judging a hundred rows, so a small batch waits for rows that are about to come.
 ENOUGH = 100  # rows
@@ -55,7 +56,7 @@ class Judging:
             self.channel.flush()
 
     def receive(self) -> None:
-        self.rows.extend(message for message in self.channel.receive() if message["op"] == "score")
+        self.rows.extend(message for message in self.channel.receive() if message["op"] in ASKED)
 
     def take(self, rows: deque) -> None:
         """Judge at least the first row and take what was judged away."""
@@ -64,7 +65,7 @@ class Judging:
     def tell(self, row: dict, found: dict) -> None:
         """Goes out with the next flush."""
         answer = {"cell": row["cell"], "attempt": row["attempt"]}
-        op = "unscored" if "error" in found else "scored"
+        op = "unscored" if "error" in found else "asking" if "question" in found else "scored"
         self.channel.outbox.append(bw_channel.encode({"op": op, **answer, **found}))
 
     def unscored(self, row: dict, kind: str, message: str) -> None:

@@ -7,6 +7,7 @@ import bw_channel
 
 TEXT_CAP = 16_384  # characters of an explanation
 METRICS_CAP = 65_536  # characters of JSON
+QUESTION_CAP = 4 << 20  # characters of JSON
 
 
 def verdict(value) -> dict:
@@ -35,6 +36,22 @@ def verdict(value) -> dict:
     return {"score": float(value), "explanation": explanation and explanation[:TEXT_CAP], "metrics": metrics}
 
 
+def question(value) -> dict:
+    """What the judge model is asked: {"question": {"messages", "schema"} | None}, or an error."""
+    if value is None:
+        return {"question": None}
+    if type(value) is not dict or type(value.get("messages")) is not list or type(value.get("schema")) is not dict:
+        return {"error": {"class": "scorer_exception", "message": 'judge must return {"messages": […], "schema": {…}}'}}
+    asked = {"messages": value["messages"], "schema": value["schema"]}
+    try:
+        small = len(json.dumps(asked)) <= QUESTION_CAP
+    except (TypeError, ValueError, RecursionError) as error:
+        return {"error": {"class": "scorer_exception", "message": f"what judge returned is not JSON: {error}"}}
+    if not small:
+        return {"error": {"class": "scorer_exception", "message": "judge returned more than 4 MiB"}}
+    return {"question": asked}
+
+
 def shown(value) -> str:
     try:
         return repr(value)[:40]
@@ -47,12 +64,19 @@ def invalid(message: str) -> dict:
 
 
 def judge(task, row: dict, passing: type | tuple = (), watch=lambda on: None) -> dict:
-    """Call score() once. Whatever it raises, SystemExit included, is its own fault; ``passing`` goes through.
+    """Call score() once, or judge() or score_judged() where the row asks for that.
+
+    Whatever it raises, SystemExit included, is its own fault; ``passing`` goes through.
 
     ``watch`` switches the audit hook, which would take our own look at the traceback for an attempt to walk frames.
     """
     try:
-        value = task.score(row["index"], row["output"], row["expected"])
+        if row["op"] == "score":
+            value = task.score(row["index"], row["output"], row["expected"])
+        elif row["op"] == "question":
+            return question(task.judge(row["index"], row["output"], row["expected"]))
+        else:
+            value = task.score_judged(row["index"], row["output"], row["expected"], row["verdict"])
         if isinstance(value, CoroutineType):
             import asyncio
 

@@ -14,12 +14,15 @@ from runs.leases import Lease
 
 PROGRESS_SECONDS = 2.0
 _STATE = """
-SELECT r.status, r.halt_requested, r.cost_model, r.tokens_in + r.tokens_out,
+SELECT r.status, r.halt_requested, r.cost_model, r.cost_driver, r.tokens_in + r.tokens_out,
        extract(epoch FROM clock_timestamp() - r.started_at)::float8,
        extract(epoch FROM clock_timestamp() - p.started_at)::float8,
        r.passed + r.failed + r.unscored + r.errored + r.skipped
 FROM runs_run r JOIN runs_phase p ON p.run_id = r.id AND p.name = %s WHERE r.id = %s
 """
+
+
+_BESIDE = "UPDATE runs_run SET cost_driver = cost_driver + %s WHERE id = %s"
 
 
 class Halted(Exception):
@@ -34,14 +37,15 @@ class CeilingReached(Exception):
 class Figures:
     """What has been spent, as of the last look at the database plus what this worker has added since."""
 
-    cost: int = 0
+    cost: int = 0  # of the model under test
+    beside: int = 0  # of driver and judge
     tokens: int = 0
     run_seconds: float = 0.0
     phase_seconds: float = 0.0
     done: int = 0
 
     def as_level(self, seconds: float) -> dict[str, Any]:
-        return {"cost": self.cost, "model_cost": self.cost, "tokens": self.tokens, "duration": seconds}
+        return {"cost": self.cost + self.beside, "model_cost": self.cost, "tokens": self.tokens, "duration": seconds}
 
 
 class Pulse:
@@ -61,10 +65,10 @@ class Pulse:
         row = await (await context.control.execute(_STATE, (context.phase, str(context.run.id)))).fetchone()
         if row is None:
             raise LeaseLost("the run is gone")
-        status, halt, cost, tokens, run_seconds, phase_seconds, done = row
+        status, halt, cost, beside, tokens, run_seconds, phase_seconds, done = row
         if status not in ("running", "needs_input") or halt:
             raise Halted(halt or status)
-        self.figures = Figures(cost, tokens, run_seconds or 0.0, phase_seconds or 0.0, done)
+        self.figures = Figures(cost, beside, tokens, run_seconds or 0.0, phase_seconds or 0.0, done)
         self.check()
 
     def breach(self) -> str | None:
@@ -98,6 +102,14 @@ class Pulse:
         self.figures.cost += (facts.get("cost") or 0) - (facts.get("cost_reused") or 0)
         if not facts.get("calls") or facts.get("reused") != facts["calls"]:
             self.figures.tokens += (facts.get("tokens_in") or 0) + (facts.get("tokens_out") or 0)
+        return self.breach() is not None
+
+    async def spend_beside(self, facts: dict[str, Any]) -> bool:
+        """Add what a judge cost, here and on the run; True where that reaches a ceiling."""
+        cost = (facts.get("cost") or 0) - (facts.get("cost_reused") or 0)
+        if cost > 0:
+            self.figures.beside += cost
+            await self._context.control.execute(_BESIDE, (cost, str(self._context.run.id)))
         return self.breach() is not None
 
     async def slots(self) -> int:
