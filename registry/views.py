@@ -74,6 +74,7 @@ def subset_new(request: HttpRequest, benchmark_id: str) -> HttpResponse:
     return _shown(request, "registry/subset_new.html", context, form)
 
 
+_TOLD = 5  # of the lint's findings
 _SCORER = ("label", "pass_threshold", "isolation")
 _SCORER_FIRST = {"pass_threshold": "1", "isolation": "batch"}
 _SUBSET = ("slug", "name", "description", "way", "answers", "rows")
@@ -143,6 +144,8 @@ def scorer_new(request: HttpRequest, subset_id: str) -> HttpResponse:
     if request.method == "POST":
         made = forms.make_scorer(principal, subset_id, form, scorer)
         if made is not None:
+            for one in forms.scorer_warnings(made)[:_TOLD]:
+                messages.warning(request, f"Line {one['line']}: {one['words']} {one['hint']}")
             return redirect("scorer", impl_id=made.impl_id)
     context = {"subset": found, "benchmark": found.benchmark, "scorer": scorer.shown(), "refused": bool(scorer.errors)}
     return _shown(request, "registry/scorer_new.html", context, form)

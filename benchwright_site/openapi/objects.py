@@ -96,6 +96,7 @@ OBJECTS: dict[str, Schema] = {
     "Impl": named(
         "impl",
         "A scorer: the bytes of one task_impl.py and what else decides a score.",
+        optional=("warnings",),
         id=TEXT,
         label=TEXT,
         language=TEXT,
@@ -112,6 +113,18 @@ OBJECTS: dict[str, Schema] = {
         mine=FLAG,
         created_at=TIME,
         updated_at=TIME,
+        warnings={
+            **array(ref("LintFinding")),
+            "description": "What is likely to score wrongly; only where code was just sent.",
+        },
+    ),
+    "LintFinding": thing(
+        "What is likely to be wrong with a scorer (docs/self-test.md lists the codes).",
+        code=TEXT,
+        level=choice("error", "warning"),
+        line={**WHOLE, "minimum": 1},
+        words=TEXT,
+        hint=TEXT,
     ),
     "ImplList": page("Impl"),
     "ImplCode": named("impl_code", "The text of a scorer.", id=TEXT, code=TEXT, sha256=SHA256),

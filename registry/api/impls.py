@@ -11,6 +11,7 @@ from accounts.idempotency import idempotent
 from kernel import listing, paging
 from kernel.bodies import body_limit
 from registry import queries, scorers
+from registry.linting.lint import facts_of_subset, lint
 from registry.models import ImplRegistration
 from registry.representation import check_match, expanded, shown
 from registry.schemas import ImplBody, ImplPatch
@@ -40,7 +41,10 @@ def impls(request: HttpRequest) -> dict[str, Any]:
 @idempotent
 @body_limit(CODE_BODY_LIMIT)
 def create(request: HttpRequest, body: ImplBody) -> HttpResponse:
-    """Register a scorer of a subset: `code` (a task_impl.py), or a `grader`. The same bytes give the same id."""
+    """Register a scorer of a subset: `code` (a task_impl.py), or a `grader`. The same bytes give the same id.
+
+    `warnings` tell what is likely to score wrongly in `code`, by line.
+    """
     made = scorers.create(
         principal(request),
         body.subset,
@@ -55,7 +59,10 @@ def create(request: HttpRequest, body: ImplBody) -> HttpResponse:
         judge=body.judge.model_dump() if body.judge else None,
         isolation=body.isolation,
     )
-    return shown(request, _object(request, made), made.updated_at, 201)
+    found = _object(request, made)
+    if body.code is not None and (warnings := lint(made.impl.code, facts_of_subset(made.impl.subset))):
+        found["warnings"] = warnings
+    return shown(request, found, made.updated_at, 201)
 
 
 @router.get("/impls/{impl_id}", auth=allows_public("registry:read"), response=Any)

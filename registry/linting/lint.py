@@ -1,0 +1,71 @@
+"""Ask what is likely to be wrong with a scorer, without running it."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from registry.models import Subset, Task
+
+_CHILD = Path(__file__).parent / "child.py"
+_SECONDS = 10
+_LOOKED_AT = 500  # rows that facts are taken from
+_CHOICES = ("choices", "options", "endings", "answers")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rows say that a scorer must cope with.
+
+    ``options``: the most choices that a task has, 0 where none has any. ``expected``: some row has an expected
+    answer. ``defines_check``: some row's tests define ``check`` and don't call it.
+    """
+
+    options: int = 0
+    expected: bool = True
+    defines_check: bool = False
+
+
+def lint(code: str, facts: Facts | None = None) -> list[dict[str, Any]]:
+    """The findings: {"code", "level" (error, warning), "line", "words", "hint"}, errors first.
+
+    A text that can't be parsed has none: ``scorer_code.check`` refuses it with its line.
+    """
+    asked = json.dumps({"code": code, "facts": asdict(facts or Facts())}).encode()
+    command = [sys.executable, "-I", "-S", str(_CHILD)]
+    try:
+        done = subprocess.run(command, input=asked, capture_output=True, timeout=_SECONDS, env={}, check=False)  # noqa: S603
+        answer = json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError):
+        return []
+    return answer if isinstance(answer, list) else []
+
+
+def facts_of_subset(subset: Subset) -> Facts:
+    """Facts of the first rows of a subset."""
+    texts = Task.objects.filter(subset=subset).order_by("position").values_list("row", flat=True)[:_LOOKED_AT]
+    return facts_of(json.loads(text) for text in texts)
+
+
+def facts_of(rows: Iterable[Mapping[str, Any]]) -> Facts:
+    options, expected, defines, some = 0, False, False, False
+    for row in rows:
+        some = True
+        options = max(options, _options(row.get("input")))
+        expected = expected or row.get("expected") is not None
+        text = json.dumps(row.get("expected"))
+        defines = defines or ("def check(" in text and "check(" not in text.replace("def check(", ""))
+    return Facts(options, expected or not some, defines)
+
+
+def _options(given: Any) -> int:
+    for name in _CHOICES if isinstance(given, dict) else ():
+        value = given.get(name)
+        if isinstance(value, dict):
+            value = value.get("text", value)
+        if isinstance(value, list | dict):
+            return len(value)
+    return 0
