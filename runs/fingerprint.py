@@ -2,23 +2,18 @@
 
 import hashlib
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from kernel import strict_json
 from runs import results, suts
+from runs.compute import runtime
 from runs.models import Run
-
-RUNTIME = Path(__file__).parent / "sandbox_runtime"
 
 
 @cache
 def runtime_sha256() -> str:
-    """Of what travels into every sandbox: bench_task and the roles."""
-    digest = hashlib.sha256()
-    for file in sorted(RUNTIME.rglob("*.py")):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()
+    """Of what travels into every sandbox: bench_task, its readers and the roles."""
+    return runtime.runner_sha256()
 
 
 def _judge(declared: dict[str, Any] | None, phase_models: dict[str, Any]) -> dict[str, Any] | None:

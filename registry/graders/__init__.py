@@ -1,7 +1,7 @@
 """Graders: scorers written as data. ``compile_grader`` turns one into the text of a task_impl.py."""
 
 from registry.graders.checks import check_rows
-from registry.graders.compiling import compile_grader
+from registry.graders.compiling import compile_grader, reader_modules
 from registry.graders.schema import validate_grader
 
-__all__ = ["check_rows", "compile_grader", "validate_grader"]
+__all__ = ["check_rows", "compile_grader", "reader_modules", "validate_grader"]

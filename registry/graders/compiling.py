@@ -22,6 +22,16 @@ from decimal import Decimal, DecimalException
 
 '''
 _SANDBOX = "from bench_task import BenchTask, chat\n\n"
+_PARTS = ("common", "words", "fences", "prompting")
+# What scorers that users write may read answers with: a module in the sandbox, and the grader whose parts it holds.
+READERS: dict[str, dict[str, Any]] = {
+    "bw_kit_choice": {"kind": "choice"},
+    "bw_kit_choices": {"kind": "choice", "multiple": True},
+    "bw_kit_number": {"kind": "numeric"},
+    "bw_kit_number_comma": {"kind": "numeric", "decimal": ","},
+    "bw_kit_text": {"kind": "exact"},
+    "bw_kit_calls": {"kind": "tool_calls"},
+}
 _DATA = "GRADER = json.loads(\n    {grader!r}\n)\n"
 
 
@@ -29,7 +39,7 @@ def compile_grader(grader: Mapping[str, Any]) -> str:
     """The scorer's source. DomainError ``validation_failed`` where the grader can't be used."""
     full = validate_grader(grader)
     kind = full["kind"]
-    parts = "".join(_part(name) for name in ("common", "words", "prompting", kind, "task"))
+    parts = "".join(_part(name) for name in (*_PARTS, kind, "task"))
     return _TOP.format(kind=kind) + _SANDBOX + _DATA.format(grader=strict_json.canonical(full).decode()) + parts
 
 
@@ -40,11 +50,20 @@ def kit(full: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=32)
 def _kit(kind: str, grader: str) -> Mapping[str, Any]:
-    parts = "".join(_part(name) for name in ("common", "words", "prompting", kind))
     namespace: dict[str, Any] = {}
     # The text is our own; of the grader's owner it holds nothing but a JSON literal.
-    exec(_TOP.format(kind=kind) + _DATA.format(grader=grader) + parts, namespace)  # noqa: S102
+    exec(_parts(kind, grader), namespace)  # noqa: S102
     return namespace
+
+
+def reader_modules() -> dict[str, str]:
+    """The modules behind ``bench_task``'s readers, as text by name: the graders' own parts, so that both read alike."""
+    made = {name: validate_grader(grader) for name, grader in READERS.items()}
+    return {name: _parts(full["kind"], strict_json.canonical(full).decode()) for name, full in made.items()}
+
+
+def _parts(kind: str, grader: str) -> str:
+    return _TOP.format(kind=kind) + _DATA.format(grader=grader) + "".join(_part(name) for name in (*_PARTS, kind))
 
 
 @cache

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from registry.graders import reader_modules
 from runs.compute.base import ComputeFault
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class Runtime:
 def ensure() -> Runtime:
     """The runtime folder, made when it is not there yet. Raises ComputeFault with what to do."""
     lock = _lock_file()
-    runner_sha = _files_sha(_runner_files())
+    runner_sha = runner_sha256()
     tree_sha = hashlib.sha256(f"{FORMAT}|{sys.version}|{sys.base_prefix}|".encode() + lock.read_bytes()).hexdigest()
     home = Path(settings.RUNTIME_DIR)
     home.mkdir(parents=True, exist_ok=True)
@@ -64,7 +65,7 @@ def ensure() -> Runtime:
         log.info("preparing the sandbox runtime in %s (once per version, needs the package index)", root)
         _atomically(root, lambda folder: _build_root(folder, lock))
     if not lib.is_dir():
-        _atomically(lib, _build_runner)
+        _atomically(lib, build_runner)
     bwrap = _bubblewrap(home)
     _open_the_way(home)
     return Runtime(root, lib, bwrap, hashlib.sha256((tree_sha + runner_sha).encode()).hexdigest())
@@ -118,9 +119,20 @@ def _runner_files() -> list[Path]:
     return sorted(file for file in RUNNER_SOURCE.rglob("*.py") if file.name != "__init__.py")
 
 
-def _build_runner(folder: Path) -> None:
+def runner_sha256() -> str:
+    """Of all that ``build_runner`` writes."""
+    digest = hashlib.sha256(_files_sha(_runner_files()).encode())
+    for name, text in reader_modules().items():
+        digest.update(f"{name}\0{text}\0".encode())
+    return digest.hexdigest()
+
+
+def build_runner(folder: Path) -> None:
+    """What stands at /bw/lib: our runner, and the modules behind ``bench_task``'s readers."""
     for file in _runner_files():
         shutil.copyfile(file, folder / file.name)
+    for name, text in reader_modules().items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
     _compile(folder)
     _readable(folder)
 

@@ -1,10 +1,32 @@
 """What a task_impl.py imports: the base class of scorers, and the quick way to ask the model.
 
     from bench_task import BenchTask, chat, chat_sync
+    from bench_task import read_choice, read_number, read_json, read_calls, read_code, verdict  # and more: bw_readers
 
 A file defines one subclass of ``BenchTask`` with ``extract``, ``solve`` and ``score``. Beside the standard
 library, ``requests``, ``httpx`` and ``openai`` can be imported.
 """
+
+READERS = frozenset({
+    "strip_reasoning", "refused", "read_choice", "read_choices", "choice_letter", "read_number", "same_number",
+    "read_json", "read_calls", "same_calls", "read_code", "same_text", "verdict",
+})  # fmt: skip
+
+
+def __getattr__(name: str):
+    """The readers are loaded when first named: most scorers of a run need none or few."""
+    if name not in READERS:
+        raise AttributeError(f"module 'bench_task' has no attribute {name!r}")
+    import bw_readers
+
+    return bw_readers.ready(name)
+
+
+def load_readers(code: str) -> None:
+    """Load what ``code`` names, so that score() need not import it later, where no import is allowed."""
+    for name in READERS:
+        if name in code:
+            __getattr__(name)
 
 
 class ChatError(Exception):

@@ -33,6 +33,7 @@ def load(code: str):
     module.__loader__ = Source(code)
     module.__spec__ = ModuleSpec(NAME, module.__loader__, origin="task_impl.py")
     sys.modules[NAME] = module
+    bench_task.load_readers(code)
     exec(compile(code, "task_impl.py", "exec"), module.__dict__)
     task = task_class(module)()
     setup = getattr(task, "setup", None)

@@ -5,34 +5,57 @@ import re
 from registry.graders.kit.common import (
     BLOCK,
     GRADER,
+    RUN_ON,
     answer_text,
     backwards,
     extracted_from,
     missed,
-    parsed,
     verdict,
     wanted,
     wrong,
 )
+from registry.graders.kit.fences import json_in
 from registry.graders.kit.prompting import choice_texts, letter
-from registry.graders.kit.words import has_words
+from registry.graders.kit.words import SPACED, has_words
 
 # --- kit ---
 
 WRAP = r"[\s*_`\"'“‘(\[{$:\\]{0,20}(?:\\?(?:text|textbf|mathrm|mathbf|boxed)\s?\{){0,3}[(\[{]{0,3}"
-MARKED = re.compile(WRAP + r"([A-Za-z])(?![\w'’])")
+ALONE = rf"(?!{SPACED}|['’]\w)"  # behind a letter that is no part of a word
+FILLER = (
+    r"therefore|thus|hence|then|clearly|most likely|likely|probably|definitely|certainly|actually|indeed|simply|just|"
+    r"only|indeed|seems?|appears?|to|must|should|would|could|might|may|has|be|is|are|was|letter|option|choice|lautet|ist"
+)
+MARKED = re.compile(WRAP + r"([A-Za-z])" + ALONE)
 REST = re.compile(r"[\s*_`\"')\]}.]*(?:\n|$)")
 WORD_NEXT = re.compile(r"\s+[a-z]")
-SAYS = re.compile(r"(?:answer|choice|option)s?\b[\s*_`]*(?:is|are|=|:|would be|should be)*[\s*_`]*:?", re.IGNORECASE)
+NAMED = (
+    r"\b(?:answer|choice|option|ans|antwort|jawaban|respuesta|réponse|risposta|resposta|ответ|odpowiedź|svar)s?\b"
+    r"|<answer>|答案|正解|選択肢|选项|选|정답|الإجابة|उत्तर"
+)
+SAYS = re.compile(rf"(?:{NAMED})(?:[\s*_`]*(?:=|:|：|→|是|は|은|는|\b(?:{FILLER})\b)){{0,6}}[\s*_`]*", re.IGNORECASE)
+RIGHT = re.compile(
+    rf"(?<![\w'’])([A-Z])[)\]*_`\"'”’.]{{0,4}}\s+(?:is|must be|looks|seems)\s+(?:(?:{FILLER})\s+)?"
+    r"(?:the\s+)?(?:only\s+|most\s+)?"
+    r"(?:correct|right|best|accurate|answer|true)\b"
+)
+REJECTED = re.compile(
+    r"[\s*_`\"')\].]*\s(?:is|was|are|would be|looks|seems|can|could|does|do)\s*"
+    r"(?:n[’']t\b|not\b|incorrect|wrong|false|too\b|implausible|ruled out|eliminated|out\b)"
+    r"|[\s*_`\"')\].]*\s(?:isn|can|doesn|wasn)[’']t\b",
+    re.IGNORECASE,
+)
+JOINED = re.compile(r"(?<![\w'’])([A-Z])[)\]*_`\"'”]*\s*(?:,|/|&|\+|,?\s+(?:and|or|und|oder))\s*[(\[*_`\"'“]*$")
 MORE = re.compile(r"[\s*_`\"')\]}]*(?:,|/|&|\band\b|\bor\b)\s*[*_`\"'(\[]*([A-Z])(?![\w'’])")
 WHOLE = re.compile(r"[\s*_`\"'“‘(\[{$\\]*([A-Za-z])[\s*_`\"'”’)\]}$.:]*")
 LINE = re.compile(
     r"^[ \t*_`\"'(\[>#-]{0,12}([A-Z])[*_`\"']{0,3}[).:\]](?:[\s*_]|$)"
-    r"|^[ \t*_`\"'(\[]{0,12}([A-Z])[ \t*_`\"')\].]{0,12}$",
+    r"|^[ \t*_`\"'(\[>#✅☑✓-]{0,12}([A-Z])[ \t*_`\"')\].]{0,12}$",
     re.MULTILINE,
 )
 ROUND = re.compile(r"[(\[]\s*\**([A-Z])\**\s*[)\]]|\*\*\s*\(?([A-Z])\)?[.:]?\s*\*\*|\\boxed\s*\{\s*\(?([A-Z])\)?\s*\}")
-BARE = re.compile(r"(?<![\w'’-])([A-Z])(?![\w'’-])")
+LOWER = re.compile(r"[\s*_`\"'(\[]*([a-z])[*_`]*[).:\]]\s")
+BARE = re.compile(rf"(?<!{SPACED})(?<!['’-])([A-Z])(?!{SPACED}|-|['’]\w)")
 SEVERAL = re.compile(r"[\s*_`\"'()\[\]{}.,;/&$:]*(?:(?:[A-Za-z]|and|or)(?![\w'’])[\s*_`\"'()\[\]{}.,;/&$:]*)+")
 
 
@@ -84,7 +107,7 @@ def position(value, texts):
             return ord(match.group(1).upper()) - ord("A")
     if form == "index" or (form == "auto" and bare not in [one.strip() for one in texts]):
         return int(bare) if bare.isascii() and bare.isdigit() and len(bare) < 4 and int(bare) < count else None
-    if form in ("auto", "text"):
+    if bare and form in ("auto", "text"):
         same = [at for at, one in enumerate(texts) if one.strip().casefold() == bare.casefold()]
         return same[0] if same else None
     return None
@@ -96,13 +119,19 @@ def picked(text, texts):
 
 
 def single(text, texts):
-    for read in (from_json, from_whole, from_text, from_marker, from_lines, from_round, from_bare, from_named):
+    for read in READS:
         at = read(text, texts)
         if at == "unclear":
             return None
         if at is not None:
             return frozenset([at])
     return None
+
+
+def from_own(text, texts):
+    """What it answered before it went on with questions of its own."""
+    asked_on = RUN_ON.search(text)
+    return from_marker(text[: asked_on.start()], texts) if asked_on else None
 
 
 def index_of(sign, texts):
@@ -112,11 +141,15 @@ def index_of(sign, texts):
 
 
 def from_json(text, texts):
-    ok, value = parsed(text.strip().removeprefix("```json").removeprefix("```").removesuffix("```"))
-    if not ok or not isinstance(value, dict):
+    ok, value = json_in(text)
+    if not ok:
         return None
-    for key in ("answer", "choice", "letter", "option", "final_answer"):
-        if key in value:
+    if isinstance(value, list) and len(value) == 1:
+        return position(value[0], texts)
+    if isinstance(value, str):
+        return position(value, texts)
+    for key in value if isinstance(value, dict) else ():
+        if key.casefold() in ("answer", "choice", "letter", "option", "final_answer", "correct_answer"):
             return position(value[key], texts)
     return None
 
@@ -144,7 +177,7 @@ def from_marker(text, texts):
         if sign.islower() and not REST.match(text, match.end()):
             continue  # an article or a word, not a letter
         at = index_of(sign, texts)
-        if at is None:
+        if at is None or REJECTED.match(text, match.end()):
             continue
         more = MORE.match(text, match.end())
         if more and index_of(more.group(1), texts) not in (None, at):
@@ -153,9 +186,19 @@ def from_marker(text, texts):
     return None
 
 
+def from_right(text, texts):
+    """The last letter that is called the right one: "B is correct"."""
+    found = (index_of(one.group(1), texts) for one in backwards(RIGHT, text))
+    return next((at for at in found if at is not None), None)
+
+
 def from_lines(text, texts):
     """A line that starts with a letter and a bracket or dot, if all such lines name the same one."""
-    found = {index_of(match.group(1) or match.group(2), texts) for match in LINE.finditer(text)} - {None}
+    lines = list(LINE.finditer(text))
+    found = {index_of(match.group(1) or match.group(2), texts) for match in lines} - {None}
+    more = MORE.match(text, lines[0].end()) if len(lines) == 1 else None
+    if more and index_of(more.group(1), texts) is not None:
+        return "unclear"
     if len(found) == 1:
         return found.pop()
     last = text.strip()[-BLOCK:].splitlines()[-1:]
@@ -165,8 +208,11 @@ def from_lines(text, texts):
 
 def from_round(text, texts):
     """The last letter in brackets, bold type or a box."""
-    found = (index_of(one.group(1) or one.group(2) or one.group(3), texts) for one in backwards(ROUND, text))
-    return next((at for at in found if at is not None), None)
+    for one in backwards(ROUND, text):
+        at = index_of(one.group(1) or one.group(2) or one.group(3), texts)
+        if at is not None and not REJECTED.match(text, one.end()):
+            return "unclear" if joined(text, one.start(), texts) else at
+    return None
 
 
 def from_bare(text, texts):
@@ -175,8 +221,22 @@ def from_bare(text, texts):
         sign, at = match.group(1), index_of(match.group(1), texts)
         if at is None or (sign in "AI" and WORD_NEXT.match(text, match.end())):
             continue
-        return at
+        if REJECTED.match(text, match.end()) or text[max(0, match.start() - 2) : match.start()] in ("N/", "n/"):
+            continue
+        return "unclear" if joined(text, match.start(), texts) else at
     return None
+
+
+def joined(text, at, texts):
+    """Whether the letter at ``at`` is the second of a list: "A, B", "either A or B"."""
+    before = JOINED.search(text[max(0, at - 20) : at])
+    return before is not None and index_of(before.group(1), texts) is not None
+
+
+def from_lower(text, texts):
+    """A text that begins like an item of a list: "b) London", "(d) none"."""
+    match = LOWER.match(text)
+    return index_of(match.group(1), texts) if match else None
 
 
 def from_named(text, texts):
@@ -187,8 +247,14 @@ def from_named(text, texts):
     return longest[0] if len(longest) == 1 else None
 
 
+READS = (
+    from_json, from_whole, from_text, from_own, from_marker, from_right, from_lines, from_round, from_bare, from_lower,
+    from_named,
+)  # fmt: skip
+
+
 def several(text, texts):
-    ok, value = parsed(text.strip().removeprefix("```json").removeprefix("```").removesuffix("```"))
+    ok, value = json_in(text)
     if ok and isinstance(value, dict):
         value = next((value[key] for key in ("answers", "answer", "choices", "letters") if key in value), None)
     if ok and isinstance(value, list):

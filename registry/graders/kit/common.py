@@ -10,9 +10,16 @@ GRADER: dict = {}  # the grader with its defaults; each compiled file carries it
 
 SHOWN = 200
 BLOCK = 20_000  # characters that are looked through at once, where a search begins at the end
-CLOSING = re.compile(r"</(?:think|thinking|reasoning|thought)>|\[/THINK\]", re.IGNORECASE)
-OPENING = re.compile(r"<(?:think|thinking|reasoning|thought)>|\[THINK\]", re.IGNORECASE)
+TAGS = "(?:seed:)?think|thinking|thought|reasoning|reflection|scratchpad|analysis"
+THOUGHT = re.compile(
+    rf"(?P<opens><(?:{TAGS})(?:\s[^<>]*)?>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>|<unused94>)"
+    rf"|</(?:{TAGS})\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|<unused95>",
+    re.IGNORECASE,
+)
+CHANNEL = re.compile(r"<\|channel\|>")
 FINAL_CHANNEL = re.compile(r"<\|channel\|>final<\|message\|>")
+# A model that was shown examples may go on and answer questions of its own: they are not what was asked.
+RUN_ON = re.compile(r"\n[ \t]*(?:Question|Problem|Q)\s?\d{0,4}\s?[:.]", re.IGNORECASE)
 REFUSAL = re.compile(
     r"\W*(?:i[’']?m (?:very |so )?sorry|i am sorry|sorry,|my apologies|i apologi[sz]e|as an ai\b|unfortunately,? i "
     r"|i (?:can(?:not|[’']t| not)|won[’']t|will not|must decline|am (?:unable|not able)|[’']m (?:unable|not able))"
@@ -40,9 +47,21 @@ def shown(value):
 def parsed(text):
     """(True, value) where ``text`` is JSON, else (False, None)."""
     try:
-        return True, json.loads(text)
+        return True, json.loads(text, parse_constant=unheard, parse_float=finite)
     except (ValueError, RecursionError):
         return False, None
+
+
+def unheard(name):
+    """JSON knows no NaN and no Infinity."""
+    raise ValueError(name)
+
+
+def finite(text):
+    value = float(text)
+    if value - value != 0:
+        raise ValueError(text)
+    return value
 
 
 def text_of(output):
@@ -65,12 +84,21 @@ def answer_text(output):
     final = FINAL_CHANNEL.split(text)
     if len(final) > 1:
         return re.split(r"<\|\w+\|>", final[-1])[0].strip()
-    after = CLOSING.split(text)
-    if len(after) > 1:
-        return after[-1].strip() or OPENING.split(after[0], maxsplit=1)[0].strip()
-    if OPENING.match(text.lstrip()):
-        return ""  # it never stopped thinking
-    return text.strip()
+    if CHANNEL.search(text):
+        return ""  # it thought, and never came to the final channel
+    return said_beside(text)
+
+
+def said_beside(text):
+    """The last piece of a text that stands outside the model's thoughts; "" where all of it is thought."""
+    said, begins, thinking = "", 0, False
+    for mark in THOUGHT.finditer(text):
+        piece = text[begins : mark.start()].strip()
+        # A thought may lack its beginning: the prompt had opened it.
+        if mark.group("opens") and not thinking and piece:
+            said = piece
+        thinking, begins = bool(mark.group("opens")), mark.end()
+    return said if thinking else text[begins:].strip() or said
 
 
 def missed(text, why):

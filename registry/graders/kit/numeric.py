@@ -6,6 +6,7 @@ from decimal import Decimal, DecimalException
 from registry.graders.kit.common import (
     BLOCK,
     GRADER,
+    RUN_ON,
     answer_text,
     as_decimal,
     backwards,
@@ -24,13 +25,13 @@ COMMA = "," if POINT == "." else "."
 GROUPS = f"[{COMMA}'’\u00a0\u202f\u2009]"
 DIGITS = rf"(?:\d{{1,3}}(?:{GROUPS}\d{{3}})+(?!\d)|\d+)(?:{re.escape(POINT)}\d+)?|{re.escape(POINT)}\d+"
 NUMBER = re.compile(
-    rf"(?P<sign>(?<![\w)\]])[-+−–])?(?:[$€£¥]\s?)?(?P<digits>{DIGITS})(?P<power>[eE][-+−]?\d{{1,4}}\b)?"
+    rf"(?P<sign>(?<![\w)\]])[-+−–])?(?:[$€£¥]\s?)?(?P<digits>{DIGITS})(?P<power>[eE][-+−]?\d{{1,9}}\b)?"
 )
 TIMES_TEN = re.compile(r"\s*(?:[×x*·]|\\times|\\cdot)\s*10\s*(?:\^|\*\*)\s*\{?\s*([-+−]?\d{1,4})\s*\}?")
 OVER = re.compile(r"\s?/\s?(?=[\d.])")
 FRAC = re.compile(r"([-−]?) ?\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
-MARKER = re.compile(r"####|\banswer\b[^.\n]{0,60}?(?:\bis\b|:|=)", re.IGNORECASE)
+MARKER = re.compile(r"####|<answer>|\banswer\b[^.\n]{0,60}?(?:\bis\b|:|=)", re.IGNORECASE)
 LINE = re.compile(r"[ \t\r\n*_:$\\\[(]*([^\n]*)")
 DIGIT = re.compile(r"\d")
 FEW = 3  # numbers at the end of a long text: with as many, where it was cut does not change the last
@@ -68,6 +69,13 @@ def found_number(text):
     text = text.replace("\\$", "$")
     text = FRAC.sub(lambda part: f"{part.group(1)}{part.group(2)}/{part.group(3)}", text)
     text = text.replace("{,}", ",").replace("\\,", "").replace("\\!", "")
+    asked_on = RUN_ON.search(text)
+    own = text[: asked_on.start()] if asked_on else ""
+    if own:
+        found = boxed_number(own)
+        found = marked_number(own) if found is None else found
+        if found is not None:
+            return found
     for read_in in (boxed_number, marked_number, last_number):
         found = read_in(text)
         if found is not None:
@@ -143,8 +151,13 @@ def divided(value, divisor):
 
 
 def close(got, goal):
+    return within(got, goal, GRADER["absolute"], GRADER["relative"])
+
+
+def within(got, goal, absolute, relative):
+    """Whether two Decimals differ by no more than the larger of both tolerances (floats)."""
     try:
-        room = max(Decimal(repr(GRADER["absolute"])), Decimal(repr(GRADER["relative"])) * abs(goal))
+        room = max(Decimal(repr(absolute)), Decimal(repr(relative)) * abs(goal))
         return abs(got - goal) <= room
     except DecimalException:
         return got == goal

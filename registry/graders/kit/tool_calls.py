@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+import warnings
 
 from registry.graders.kit.common import (
     GRADER,
@@ -15,6 +16,7 @@ from registry.graders.kit.common import (
     wanted,
     wrong,
 )
+from registry.graders.kit.fences import CODE_LIMIT, fenced
 from registry.graders.kit.prompting import reply_message, reply_text
 
 # --- kit ---
@@ -23,11 +25,10 @@ TYPES = {"dict": "object", "float": "number", "double": "number", "long": "integ
          "list": "array", "set": "array", "bool": "boolean", "str": "string", "int": "integer"}  # fmt: skip
 PLAIN_TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 KEPT = ("type", "properties", "required", "items", "enum", "anyOf", "minimum", "maximum", "minItems", "maxItems")
-FENCE = re.compile(r"```(?:\w+)?\s*\n?(.*?)```", re.DOTALL)
 LOOSE = re.compile(r"[ ,./\-_*^]")
+ACTION = re.compile(r"^[ \t]*Action:[ \t]*([\w.-]+)[ \t]*\n[ \t]*Action Input:[ \t]*(\{.*\})?[ \t]*$", re.MULTILINE)
 CALL_BEGINS = re.compile(r'\[\s*\{\s*"|\{\s*"')
 CODE = re.compile(r"[\[(\s]*[^\W\d][\w.]*\s*\(")
-CODE_LIMIT = 200_000  # characters: parsing takes memory in proportion, and a time limit can't interrupt it
 
 
 def functions_of(input):
@@ -182,16 +183,31 @@ def calls_in(output):
     """The calls that an output makes, as [(name, args)]; None where it makes none that can be read."""
     if isinstance(output, (list, dict)):
         return calls_from(output)
-    text = answer_text(output)
+    text = answer_text(output).removeprefix("<|python_tag|>")
+    tags = [piece.partition("</function>")[0].partition(">") for piece in text.split("<function=")[1:]]
+    named = [*((name, told) for name, _, told in tags), *ACTION.findall(text)]
+    if named:
+        return all_named(named)
     tagged = [piece.partition("</tool_call>") for piece in text.split("<tool_call>")[1:]]
     if any(closed for _, closed, _ in tagged):
         return all_tagged([piece for piece, _, _ in tagged])
-    for piece in [text, *reversed(FENCE.findall(text))]:
+    for piece in [text, *(body for _, body in reversed(fenced(text)))]:
         ok, value = parsed(piece.strip())
         found = calls_from(value) if ok else from_code(piece.strip())
         if found is not None:
             return found
     return embedded(text)
+
+
+def all_named(pairs):
+    """Calls whose names stand apart from their arguments, which are JSON objects."""
+    found = []
+    for name, told in pairs:
+        ok, args = parsed(told.strip() or "{}")
+        if not ok or not isinstance(args, dict):
+            return None
+        found.append((name, args))
+    return found
 
 
 def all_tagged(pieces):
@@ -232,13 +248,25 @@ def embedded(text):
 
 
 def from_code(text):
-    """Calls written as Python: ``[f(a=1), g(b="x")]``. Nothing is run. ValueError where they are too long to read."""
+    """Calls written as Python: ``[f(a=1), g(b="x")]``, or one a line. Nothing is run. ValueError where they are too
+    long to read."""
     if not CODE.match(text) or (len(text) > CODE_LIMIT and text[-1] not in ")]"):
         return None
     if len(text) > CODE_LIMIT:
         raise ValueError(f"Calls written as Python are read up to {CODE_LIMIT:,} characters; these have {len(text):,}.")
+    whole = python_calls(text)
+    if whole is not None or not re.search(r"[\n;]", text.strip()):
+        return whole
+    found = [python_calls(line) for line in re.split(r"[\n;]+", text.strip()) if line.strip()]
+    return None if None in found else [call for calls in found for call in calls]
+
+
+def python_calls(text):
+    """The calls of one expression: a call, or a list of calls and nothing else."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.strip(), mode="eval").body
         nodes = tree.elts if isinstance(tree, (ast.List, ast.Tuple)) else [tree]
         found = [(ast.unparse(node.func), keywords(node)) for node in nodes if isinstance(node, ast.Call)]
     except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
