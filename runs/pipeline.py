@@ -101,7 +101,9 @@ def _ask(run: Run, phase: str, ask: Asks) -> None:
         finishing.fail(run, phase, ask.code, str(ask.question["question"]), ask.hint)
         return
     asked = {"phase": phase, "code": ask.code, "hint": ask.hint, **ask.question}
-    states.move(run.id, "needs_input", events_after=[("InputNeeded", asked)], asked=asked)
+    # Whoever may see the run sees its events; what it asks may name what only its owner may see.
+    told = {"phase": phase, "code": ask.code, "message": "The run waits for its owner's word."}
+    states.move(run.id, "needs_input", events_after=[("InputNeeded", told)], asked=asked)
 
 
 async def _work(run: Run, phase: str, work: Work, worker: Worker) -> None:

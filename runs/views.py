@@ -1,7 +1,9 @@
 """The pages of runs. Anybody may read a public run; everything else is its owner's."""
 
+from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -11,8 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.pages.viewers import signed_in, viewer
 from kernel.errors import DomainError
 from runs import halting, queries
+from runs.driver import deciding
 from runs.models import Run
 from runs.pages import left, list_page, run_page, task_page
+from runs.pages.launch import in_words
 from runs.pages.launch import page as launch_page
 from runs.pages.launch.form import Form
 
@@ -57,6 +61,39 @@ def launch(request: HttpRequest) -> HttpResponse:
             return redirect("run", run_id=run_id)
         return render(request, "runs/launch.html", launch_page.page(principal, form), status=422)
     return render(request, "runs/launch.html", launch_page.page(principal, form))
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def launch_in_words(request: HttpRequest) -> HttpResponse:
+    """Say what shall be measured. A POST launches and leads to the run."""
+    principal = signed_in(request.user)
+    form = in_words.form_of(request.POST if request.method == "POST" else request.GET)
+    if request.method == "POST":
+        run_id = in_words.launch_once(principal, form, request.POST.get("mark", ""))
+        if run_id is not None:
+            return redirect("run", run_id=run_id)
+    page = in_words.page(principal, form)
+    return render(request, "runs/launch_in_words.html", page, status=422 if form.errors else 200)
+
+
+@require_POST
+@login_required
+def approve(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Answer what a run of one's own asks; it goes on."""
+    said: dict[str, Any] = {}
+    if request.POST.get("choice"):
+        said["choice"] = request.POST["choice"]
+    if request.POST.get("limit", "").strip():
+        said["edits"] = {"limit": request.POST["limit"].strip()}
+    try:
+        deciding.approve(signed_in(request.user), str(run_id), said)
+    except DomainError as refusal:
+        if refusal.code == "not_found":
+            raise Http404 from refusal
+        messages.error(request, refusal.detail)
+    return HttpResponseRedirect(f"/runs/{run_id}")
 
 
 @never_cache

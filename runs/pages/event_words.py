@@ -111,7 +111,7 @@ _TELLERS: dict[str, Callable[[Data], str]] = {
     "ModelRetry": lambda data: f"{_cell(data)}: {retry(data)}" if data.get("task_id") else retry(data),
     "HostBlocked": lambda data: str(data.get("message") or f"{data.get('host', 'a host')} was blocked"),
     "LimitWarning": lambda data: f"{data.get('limit', 'A ceiling')} is near",
-    "InputNeeded": lambda data: str(data.get("question", "")),
+    "InputNeeded": lambda data: str(data.get("message", "")),
     "RunHalted": lambda data: halt_words(data.get("halt_reason"), str(data.get("note") or "")),
     "RunFailed": _failed,
     "RunCompleted": _completed,

@@ -69,6 +69,7 @@ def draw(run_id: UUID, mine: bool) -> Picture:
 
 _PARTS = {
     "badge": "status",
+    "asks": "asks",
     "now": "line",
     "meta": "meta",
     "latest": "latest",

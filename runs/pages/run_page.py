@@ -9,6 +9,7 @@ from runs import objects, queries
 from runs.models import Run
 from runs.pages import now, remedies, score, strip, table, words
 from runs.pages.event_words import halt_words
+from runs.pages.launch import authored
 from runs.pages.vault import hosts
 from runs.states import TERMINAL
 from secrets_vault import leases
@@ -131,6 +132,7 @@ def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
         "mine": mine,
         "secrets": secrets(run) if mine else None,
         "live": run.status not in TERMINAL,
+        "authored": authored.of(run) if mine else None,
         "tasks": table.page(run, wanted),
         "log": events,
         "latest": now.latest(events),

@@ -28,9 +28,10 @@ pytestmark = pytest.mark.browser
 CAP = {"run": {"model_cost": 2.5}}
 WIDTHS = (390, 1280)
 # Forms of what was refused answer 4xx on purpose; these are walked to, not posted.
-ENTRIES = ("/runs", "/runs/new", "/registry", "/registry/new", "/manage/tokens", "/manage/security", "/manage/secrets",
-           "/manage/secrets?for=openai", "/manage/hosts", "/manage/connections", "/manage/compute",
-           "/accounts/2fa/", "/accounts/login/", "/accounts/signup/", "/accounts/password/reset/")  # fmt: skip
+ENTRIES = ("/runs", "/runs/new", "/runs/new/words", "/registry", "/registry/new", "/manage/tokens",
+           "/manage/security", "/manage/secrets", "/manage/secrets?for=openai", "/manage/hosts",
+           "/manage/connections", "/manage/compute", "/accounts/2fa/", "/accounts/login/", "/accounts/signup/",
+           "/accounts/password/reset/")  # fmt: skip
 LINKS = """[...document.querySelectorAll("a[href]")]
   .map((each) => each.href).filter((each) => each.startsWith(location.origin)).map((each) => each.split("#")[0])"""
 SKIPPED = ("/accounts/logout/", "/v1/", "/readyz", "/admin/", "/accounts/reauthenticate/")

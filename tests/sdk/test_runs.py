@@ -49,11 +49,12 @@ def test_wait_asks_sooner_at_first_and_then_at_its_pace(
 
 
 def test_wait_raises_when_it_is_asked_something(twin: Any, reply: Any, bw: Benchwright) -> None:
-    review = [{"question": "Which split?"}]
-    twin.on("GET", "/runs/r", reply({"id": "r", "status": "needs_input", "review": review}))
+    asked = {"phase": "find", "question": "Which split?", "choices": [{"id": "c1"}, {"id": "c2"}]}
+    twin.on("GET", "/runs/r", reply({"id": "r", "status": "needs_input", "asked": asked}))
     with pytest.raises(NeedsInput, match="Which split") as caught:
         bw.runs.wait("r")
-    assert caught.value.review == review
+    assert caught.value.asked == asked
+    assert "c1, c2" in str(caught.value)
 
 
 def test_wait_ends_with_its_timeout_and_the_run_goes_on(twin: Any, reply: Any, bw: Benchwright) -> None:

@@ -85,11 +85,17 @@ class Form:
         """The ceilings typed here; of a replay of one's own, the other ceilings of its parent stay."""
         kept = dict(parent.limits) if parent is not None else {}
         run = {name: value for name, value in dict(kept.get("run", {})).items() if name not in ("cost", "tasks")}
+        run |= self.ceilings()
+        return {**kept, "run": run} if run else {name: value for name, value in kept.items() if name != "run"}
+
+    def ceilings(self) -> dict[str, Any]:
+        """What was typed as the run's own ceilings. Raises DomainError."""
+        run: dict[str, Any] = {}
         if self["cost"]:
             run["cost"] = self._dollars()
         if self["limit"]:
             run["tasks"] = self._whole("limit", ["body", "limits", "run", "tasks"])
-        return {**kept, "run": run} if run else {name: value for name, value in kept.items() if name != "run"}
+        return run
 
     def _whole(self, name: str, loc: list[str] | None = None) -> int:
         plain = self[name].replace(",", "")

@@ -39,15 +39,16 @@ class WaitTimeout(BenchwrightError):
 
 
 class NeedsInput(BenchwrightError):
-    """The run waits for a decision. ``error.run`` is the run, ``error.review`` the list of what is asked."""
+    """The run waits for a decision. ``error.run`` is the run, ``error.asked`` what it asks, with its choices."""
 
     def __init__(self, run: Any) -> None:
         self.run = run
-        self.review = list(run.get("review") or [])
-        asked = "; ".join(str(item.get("question") or item.get("message") or item) for item in self.review)
+        self.asked = run.get("asked") or {}
+        choices = ", ".join(str(choice["id"]) for choice in self.asked.get("choices") or [])
         super().__init__(
-            f"Run {run['id']} needs input{': ' + asked if asked else ''}. "
-            "Answer with runs.update(run_id, review_resolution=…), or stop it with runs.halt(run_id)."
+            f"Run {run['id']} asks: {self.asked.get('question')}"
+            + (f" Choices: {choices}." if choices else "")
+            + " Answer with runs.approve(run_id, choice=…), or stop it with runs.halt(run_id)."
         )
 
 

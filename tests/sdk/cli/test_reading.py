@@ -83,8 +83,12 @@ def test_a_run_is_shown_as_a_sheet(twin: Any, reply: Any, call: Any) -> None:
             ["run run-1 failed: no host", "Try again."],
         ),
         (
-            {"status": "needs_input", "review": [{"question": "Which subset?"}]},
-            ["run run-1 needs_input", "asks: Which subset?"],
+            {"status": "needs_input", "asked": {"question": "Which subset?"}},
+            [
+                "run run-1 needs_input",
+                "asks: Which subset?",
+                "benchwright run plan run-1 shows the choices; benchwright run approve run-1 answers.",
+            ],
         ),
     ],
 )

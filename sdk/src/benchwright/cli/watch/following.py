@@ -60,6 +60,9 @@ def conclude(client: "Benchwright", state: State, run: "Object", check: gate.Gat
 def _say(run: "Object", lines: list[str], check: gate.Gate | None, verdict: gate.Verdict | None) -> None:
     if run["status"] != "ok":
         click.echo(why_not_ok(run))
+    if run.get("asked"):
+        click.echo(one_line(f"asks: {run['asked'].get('question')}"))
+        click.echo(f"See the plan: benchwright run plan {run['id']}\nAnswer:       benchwright run approve {run['id']}")
     for line in filter(None, lines):
         click.echo(line)
     if verdict and run["status"] == "ok":

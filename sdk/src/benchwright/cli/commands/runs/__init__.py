@@ -20,6 +20,8 @@ COMMANDS = {
     "delete": ("runs.act:delete", "DESTROY a run, results and all."),
     "publish": ("runs.act:publish", "Show a run to everyone."),
     "update": ("runs.act:update", "Change visibility or metadata."),
+    "plan": ("runs.planning:plan", "What a run in words found, and what it asks."),
+    "approve": ("runs.planning:approve", "Answer what a run asks, and let it go on."),
     "fork": ("runs.act:fork", "A new run with a changed scorer."),
 }
 

@@ -30,10 +30,11 @@ def show_run(state: State, run: Mapping[str, Any]) -> None:
 
 def headline(run: Mapping[str, Any]) -> str:
     """``run … ok``, or why it is not, or what it waits to be told."""
-    waiting = "; ".join(
-        str(asked.get("question") or asked.get("message") or asked) for asked in run.get("review") or []
-    )
-    return why_not_ok(run) + (f"\nasks: {waiting}" if waiting else "")
+    asked = run.get("asked")
+    if not asked:
+        return why_not_ok(run)
+    answer = f"benchwright run plan {run['id']} shows the choices; benchwright run approve {run['id']} answers."
+    return f"{why_not_ok(run)}\nasks: {asked.get('question')}\n{answer}"
 
 
 def pairs(run: Mapping[str, Any]) -> list[Pair]:

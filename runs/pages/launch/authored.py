@@ -1,0 +1,42 @@
+"""What the authoring phases found, for the run page."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from runs.models import Run
+
+
+def of(run: Run) -> dict[str, Any] | None:
+    """Facts, risks and the scorer's self-test; None for a run that was launched without words."""
+    if not run.findings:
+        return None
+    rows, scorer = (_part(run, name) for name in ("analyze", "atomize"))
+    verdict = scorer.get("verdict") or {}
+    return {
+        "facts": [(name, said) for name, said in _facts(run) if said],
+        "risks": [str(risk.get("words") or risk) for risk in rows.get("risks") or []],
+        "badge": str(verdict.get("badge") or ""),
+        "checks": [dict(check) for check in verdict.get("checks") or []],
+    }
+
+
+def _part(run: Run, name: str) -> Mapping[str, Any]:
+    found = run.findings.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _facts(run: Run) -> Iterator[tuple[str, str]]:
+    find, rows, scorer = (_part(run, name) for name in ("find", "analyze", "atomize"))
+    source, data = find.get("source") or {}, rows.get("dataset") or {}
+    yield "Benchmark", ", ".join(str(source[name]) for name in ("name", "part") if source.get(name))
+    confidence = find.get("confidence")
+    yield "How sure", f"{confidence:.0%}" if isinstance(confidence, int | float) else ""
+    yield "Rows", str(data.get("words") or "")
+    yield "Revision", str(data.get("revision") or "")
+    yield "Licence", str(data.get("licence") or "")
+    yield "Kind", str(rows.get("kind") or "").replace("_", " ")
+    yield "Metric", str(rows.get("metric") or "")
+    chance = rows.get("chance")
+    yield "By chance", f"{chance:.0%}" if isinstance(chance, int | float) and chance else ""
+    yield "Estimate", str((rows.get("estimate") or {}).get("basis") or "")
+    yield "Scorer", "reused" if scorer.get("reused") else "authored for this run" if scorer.get("impl") else ""
