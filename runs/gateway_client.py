@@ -90,13 +90,15 @@ class GatewayClient:
             raise LeaseRefused(reply.get("code", "internal_error"), reply.get("detail", ""))
 
     async def egress(
-        self, run: str | uuid.UUID, lease: str, mac_key: str, listener: socket.socket, *, eager: bool
-    ) -> None:
+        self, run: str | uuid.UUID, lease: str, mac_key: str, listener: socket.socket, *, eager: bool,
+        role: str = "solve",
+    ) -> None:  # fmt: skip
         """Hands over a listener whose callers want hosts on the network. ``eager``: waits until the proxy is there.
 
-        LeaseRefused, GatewayLost.
+        ``role``: who they are, one of ``gateway_keys.EGRESS_ROLES``. LeaseRefused, GatewayLost.
         """
-        message = {"op": "egress", "lease": lease, "run": str(run), "mac_key": mac_key, "eager": eager}
+        place = {"lease": lease, "run": str(run), "mac_key": mac_key, "role": role}
+        message = {"op": "egress", **place, "eager": eager}
         reply = await self._ask(message, listener)
         if not reply.get("ok"):
             raise LeaseRefused(reply.get("code", "internal_error"), reply.get("detail", ""))

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 PREFIX = "bwk1"
 EGRESS_PREFIX = "bwe1"  # tokens for the egress proxy
-EGRESS_ROLE = "solve"  # the only role with a way out
+# Who has a way out: a solve sandbox, and a worker that looks for a benchmark and its rows. Each is judged as its phase.
+EGRESS_ROLES = {"solve": "materialize", "find": "find", "analyze": "analyze"}
 # Models beside the one under test have places of their own in a run's journal, below those of its cells.
 SUT, DRIVER, JUDGE = "sut", "driver", "judge"
 _JUDGED = -1_000_000  # the driver has the places above it
@@ -46,9 +47,9 @@ def mint(mac_key: str, lease: str, ordinal: int, attempt: int, claim: int) -> st
     return f"{text}.{_mac(_halves(mac_key), text).decode()}"
 
 
-def egress_token(mac_key: str, lease: str) -> str:
-    """``bwe1.<lease>.solve.<mac>``: what a run's solve sandbox shows to the egress proxy."""
-    text = f"{EGRESS_PREFIX}.{lease}.{EGRESS_ROLE}"
+def egress_token(mac_key: str, lease: str, role: str = "solve") -> str:
+    """``bwe1.<lease>.<role>.<mac>``: what whoever acts for a run in that role shows to the egress proxy."""
+    text = f"{EGRESS_PREFIX}.{lease}.{role}"
     return f"{text}.{_mac(_halves(mac_key), text).decode()}"
 
 

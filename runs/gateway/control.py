@@ -146,7 +146,8 @@ class Control:
             if operation == "lease":
                 await self.gate.lease(*place, self, Beside.told(message))
             else:
-                await self.gate.doors.lease(*place, eager=message.get("eager") is True)
+                role = str(message.get("role", "solve"))
+                await self.gate.doors.lease(*place, eager=message.get("eager") is True, role=role)
         except BaseException:
             listener.close()
             raise

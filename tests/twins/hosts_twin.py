@@ -1,7 +1,7 @@
 """Twins of public hosts: real TLS servers on loopback with certificates of a test authority, and odd answers.
 
 ``hosts.say("a.test", "/path", b"HTTP/1.1 200 OK…")`` fixes what a path answers: bytes, or
-pieces ``[(pause, bytes), …]``.
+pieces ``[(pause, bytes), …]``. The path ``*`` stands for all that have no answer of their own.
 ``hosts.seen`` holds what arrived. All of it runs in a thread of its own.
 """
 
@@ -183,7 +183,7 @@ class Hosts:
             await reader.readline()
         self.seen.append(seen)
         path = seen.path.partition("?")[0]
-        what = self.scripts.get((name, path), answer())
+        what = self.scripts.get((name, path)) or self.scripts.get((name, "*"), answer())
         if callable(what):
             what = what(seen)
         for pause, piece in [(0.0, what)] if isinstance(what, bytes) else what:

@@ -31,11 +31,12 @@ AWAY = b"HTTP/1.1 503 egress_unavailable\r\ncontent-length: 0\r\nconnection: clo
 
 
 class Door:
-    """One sandbox's way out."""
+    """The way out of one sandbox, or of a worker that fetches rows."""
 
-    def __init__(self, lease: str, run: str, mac_key: str, listener: socket.socket) -> None:
+    def __init__(self, lease: str, run: str, mac_key: str, listener: socket.socket, role: str) -> None:
         self.lease, self.run, self.listener = lease, run, listener
-        self.token = gateway_keys.egress_token(mac_key, lease)
+        self.phase = gateway_keys.EGRESS_ROLES[role]
+        self.token = gateway_keys.egress_token(mac_key, lease, role)
         self.grants: Grants | None = None
         self.loading = asyncio.Lock()
         self.used: dict[tuple[str, int], list[bytes]] = {}  # what was attached so far, and must not come back
@@ -56,15 +57,20 @@ class Doors:
         self.tasks: set[asyncio.Task[None]] = set()
 
     # -- leases ----------------------------------------------------------------------------------------------------
-    async def lease(self, name: str, run: str, mac_key: str, listener: socket.socket, *, eager: bool) -> None:
-        """Serve a sandbox's listener. LeaseRefused.
+    async def lease(
+        self, name: str, run: str, mac_key: str, listener: socket.socket, *, eager: bool, role: str
+    ) -> None:
+        """Serve a listener. LeaseRefused.
 
+        ``role``: whose it is; its requests are judged as those of that role's phase.
         ``eager``: return when the proxy is there, and start it if need be; else it is started when somebody knocks.
         """
         if name in self.open:
             raise LeaseRefused("lease_exists", "this lease is already open")
+        if role not in gateway_keys.EGRESS_ROLES:
+            raise LeaseRefused("unknown_role", f"nobody has a way out as {role!r}")
         bytes.fromhex(mac_key)
-        door = self.open[name] = Door(name, run, mac_key, listener)
+        door = self.open[name] = Door(name, run, mac_key, listener, role)
         if not eager:
             self._await_knock(door)
             return
@@ -162,7 +168,7 @@ class Doors:
             return No(503, "unavailable", "It can't be said whether this is allowed; try again").answer()
 
     async def _ruling(self, door: Door, found: Grants, question: Message) -> Message:
-        yes = judge(found, question)
+        yes = judge(found, question, door.phase)
         if question.get("kind") == "connect":
             return {"allow": True}
         inject = []

@@ -11,8 +11,6 @@ from secrets_vault.host_policy import decide
 from secrets_vault.leases import Held
 from secrets_vault.rules import Rule, normal_host
 
-PHASE = "materialize"  # the only phase whose code runs in sandboxes that have this way out
-
 
 @dataclass(frozen=True)
 class No(Exception):
@@ -34,7 +32,7 @@ class Yes:
     rule: Rule | None = None
 
 
-def judge(grants: Grants, question: Mapping[str, Any]) -> Yes:
+def judge(grants: Grants, question: Mapping[str, Any], phase: str) -> Yes:
     """May this request go out, and with what? ``question``: kind, host, scheme, method, as the proxy read them. No."""
     host, method = str(question.get("host")), str(question.get("method"))
     try:
@@ -45,7 +43,7 @@ def judge(grants: Grants, question: Mapping[str, Any]) -> Yes:
         raise No(400, "bad_request", "The host is written in a way that can't be judged")
     patterns = frozenset(rule.host_pattern for held in grants.held for rule in held.rules)
     asked = "GET" if question.get("kind") == "connect" else method  # a tunnel may lead where any request may
-    verdict = decide(grants.policy, host, asked, PHASE, declared=grants.declared, leased=patterns)
+    verdict = decide(grants.policy, host, asked, phase, declared=grants.declared, leased=patterns)
     if not verdict.allowed:
         raise No(403, "host_blocked", f"{host} can't be reached: {verdict.reason}")
     found = leases.answering(grants.held, host)

@@ -1,0 +1,1 @@
+"""Files of rows: fetched to disk, and read by a process of its own."""

@@ -1,0 +1,54 @@
+"""A worker's own way to the network while it looks for rows: a listener that the egress proxy serves, as the run."""
+
+import secrets
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from django.conf import settings
+
+from runs.context import Context
+from runs.gateway_client import GatewayClient, GatewayLost, LeaseRefused
+from runs.gateway_keys import egress_token
+from runs.sources.troubles import SourceError
+from runs.sources.web import Web, opened
+from secrets_vault import leases
+
+
+@asynccontextmanager
+async def way_out(context: Context) -> AsyncIterator[Web]:
+    """Open while it is used. What is asked is judged as the context's phase, under the policy of the run's owner.
+
+    Raises SourceError ``egress_unavailable`` where there is no proxy, or the gateway refuses the run.
+    """
+    if not settings.EGRESS_CERTIFICATE.is_file():
+        raise _away(f"{settings.EGRESS_CERTIFICATE} is not there")
+    held = await context.orm(leases.held, str(context.run.id))
+    patterns = frozenset(rule.host_pattern for lease in held for rule in lease.rules)
+    lease, mac_key = secrets.token_hex(16), secrets.token_hex(32)
+    client = GatewayClient()
+    with socket.create_server(("127.0.0.1", 0), backlog=32) as listener:
+        port = listener.getsockname()[1]
+        try:
+            await client.connect()
+            await client.egress(context.run.id, lease, mac_key, listener, eager=True, role=context.phase)
+        except (LeaseRefused, GatewayLost) as no:
+            await client.close()
+            raise _away(str(no)) from None
+    try:
+        token = egress_token(mac_key, lease, context.phase)
+        async with opened(f"http://127.0.0.1:{port}", token, str(settings.EGRESS_CERTIFICATE), patterns) as web:
+            yield web
+    finally:
+        with suppress(GatewayLost, OSError):
+            await client.close_egress(lease)
+        await client.close()
+
+
+def _away(why: str) -> SourceError:
+    return SourceError(
+        "egress_unavailable",
+        f"Rows are fetched through the egress proxy, and it is not there: {why[:400]}.",
+        "Whoever runs this installation adds it with `manage.py egress --prepare` and starts it with `serve --egress`; "
+        "`manage.py doctor` says what it lacks (docs/egress.md). Until then pin a benchmark whose rows are here.",
+    )
