@@ -5,6 +5,7 @@ from typing import Any
 
 from accounts.principal import Principal
 from kernel.clock import stamp
+from registry import verdicts
 from registry.models import Benchmark, ImplRegistration, Subset
 
 
@@ -71,6 +72,8 @@ def impl_object(
         "judge": impl.judge,
         "isolation": impl.isolation,
         "grader": impl.grader,
+        "badge": None if impl.verdict is None else impl.verdict["badge"],
+        "verdict": verdicts.of_impl(impl, viewer),
         "official": official,
         "mine": viewer is not None and registration.owner_id == viewer.account.pk,
         "created_at": stamp(registration.created_at),

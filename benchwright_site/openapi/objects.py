@@ -109,6 +109,11 @@ OBJECTS: dict[str, Schema] = {
         judge=maybe(ANY_OBJECT),
         isolation=choice("batch", "task"),
         grader=maybe(ANY_OBJECT),
+        badge={
+            **maybe(choice("proven", "proven, oracle not applicable", "gameable", "broken")),
+            "description": "What its self-test found; null until it was tested.",
+        },
+        verdict=maybe(ref("Verdict")),
         official=FLAG,
         mine=FLAG,
         created_at=TIME,
@@ -117,6 +122,25 @@ OBJECTS: dict[str, Schema] = {
             **array(ref("LintFinding")),
             "description": "What is likely to score wrongly; only where code was just sent.",
         },
+    ),
+    "Verdict": thing(
+        "A scorer's self-test (docs/self-test.md). `ok`: it may score a run. Tried on `rows` of `of` rows.",
+        ok=FLAG,
+        badge=TEXT,
+        rows=COUNT,
+        of=COUNT,
+        at=TIME,
+        checks=array(
+            thing(
+                "One thing that was tried. `example`: a row where it failed, for those who may see answers.",
+                optional=("figures", "example"),
+                name=TEXT,
+                ok=FLAG,
+                words=TEXT,
+                figures=ANY_OBJECT,
+                example=ANY_OBJECT,
+            )
+        ),
     ),
     "LintFinding": thing(
         "What is likely to be wrong with a scorer (docs/self-test.md lists the codes).",

@@ -20,6 +20,7 @@ TEXT, JSON, JSON_LINES = "text/plain; charset=utf-8", "application/json", "appli
 TYPES = {
     "code": TEXT,  # the scorer: task_impl.py
     "recipe": JSON,  # the grader that the scorer was compiled from
+    "verdict": JSON,  # of the scorer's self-test
     "log": TEXT,  # what solve or score printed for a task
     "raw_output": TEXT,  # an output as solve returned it, where it had to be cleaned
     "extracted": JSON_LINES,  # rows of a shard as extract gave them, where that is not what was uploaded

@@ -18,6 +18,7 @@ _TERMINAL = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@
 _SAYS = {
     "code": "the scorer's code",
     "recipe": "the grader that it was compiled from",
+    "verdict": "what the scorer's self-test found",
     "log": "what was printed",
     "extracted": "what extract made of the rows",
     "raw_output": "the output before it was cleaned",

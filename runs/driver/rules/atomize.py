@@ -3,11 +3,157 @@
 from collections.abc import Mapping
 from typing import Any
 
+from accounts.principal import Principal
+from kernel import strict_json
+from kernel.errors import DomainError
+from registry import graders, queries, scorers, verdicts
+from registry.models import Impl, Subset
+from runs.artifacts import records
+from runs.compute.base import Compute, ComputeFault
+from runs.compute.table import COMPUTE
 from runs.context import Context, PhaseError
 from runs.driver.base import Scorer
+from runs.driver.deciding import answer_to
 from runs.driver.rules.find import INSTEAD
+from runs.driver.rules.wishes import NotUnderstood, grader_with
+from runs.models import Run
+from runs.selftest import keeping
+from runs.selftest.prove import Verdict, prove
+
+OTHERWISE = (
+    "Name a model as the run's driver, which can rewrite a scorer; or register the scorer that you mean "
+    "(POST /v1/impls) and launch with impl=."
+)
+MEND = "Register a corrected scorer (POST /v1/impls) and launch with impl=, or choose another grader in the plan."
 
 
 async def atomize(context: Context, found: Mapping[str, Any], plan: Mapping[str, Any]) -> Scorer:
-    """``plan``: what Analyze stored. Raises PhaseError ``scorer_unproven`` (it failed its self-test)."""
-    raise PhaseError("scorer_unproven", "No scorer could be written for these rows.", INSTEAD)
+    """``plan``: what Analyze stored. Raises PhaseError ``scorer_unproven`` (it failed its self-test, or there is none
+    for these rows), ``cannot_apply`` (a fork's description that no grader's field says), ``sandbox_unavailable``.
+    """
+    run = context.run
+    if run.description:
+        return await _proven(context, plan, await context.orm(_changed, run, plan), reused=False)
+    impl = await context.orm(_existing, run, plan)
+    grader = plan.get("grader")
+    if impl is not None:
+        may_author = grader is not None and plan.get("impl") is None
+        try:
+            return await _proven(context, plan, impl, reused=True)
+        except PhaseError as error:
+            if error.code != "scorer_unproven" or not may_author:
+                raise
+    if grader is None:
+        raise PhaseError("scorer_unproven", "No scorer of these rows exists, and their kind has no grader.", INSTEAD)
+    return await _proven(context, plan, await context.orm(_authored, run, grader), reused=False)
+
+
+def _existing(run: Run, plan: Mapping[str, Any]) -> Impl | None:
+    """The impl that the plan names; else the one that the subset has, unless the plan's grader was chosen by hand."""
+    named = plan.get("impl")
+    edits = (answer_to(run, "analyze") or {}).get("edits") or {}
+    if named is None and edits.get("grader") is not None:
+        return None
+    try:
+        return queries.impl(_owner(run), named, _subset(run))
+    except DomainError as error:
+        if named is None:
+            return None
+        raise PhaseError(error.code, error.detail, INSTEAD) from None
+
+
+def _authored(run: Run, grader: Mapping[str, Any]) -> Impl:
+    """The grader as an impl of the run's owner: the same one each time."""
+    try:
+        made = scorers.create(_owner(run), _subset(run).pk, grader=grader, label=f"builtin: {grader.get('kind')}")
+    except DomainError as error:
+        raise PhaseError("scorer_unproven", f"The plan's grader can't be used: {error.detail}", MEND) from None
+    return made.impl
+
+
+def _changed(run: Run, plan: Mapping[str, Any]) -> Impl:
+    """The scorer that a fork starts from, with what its description asks for."""
+    base = _base(run, plan)
+    if base is None:
+        words = "The scorer that this fork starts from is code, which the builtin driver can't rewrite."
+        raise PhaseError("cannot_apply", words, OTHERWISE)
+    try:
+        made = graders.validate_grader(grader_with(run.description, base))
+    except NotUnderstood as why:
+        words = f"The builtin driver changes a grader by its fields, and the description can't be told in them: {why}."
+        raise PhaseError("cannot_apply", words[:1000], OTHERWISE) from None
+    except DomainError as error:
+        raise PhaseError(
+            "cannot_apply", f"With that change the grader can't be used: {error.detail}", OTHERWISE
+        ) from None
+    if made == base:
+        words = "The scorer does so already: its grader says what the description asks for, so nothing would change."
+        raise PhaseError("cannot_apply", words, OTHERWISE)
+    return _authored(run, made)
+
+
+def _base(run: Run, plan: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The grader, with its defaults, that a fork changes: its parent's, else the plan's."""
+    parent = run.parent
+    impl = parent.impl if parent is not None and parent.impl is not None else None
+    if impl is None and plan.get("impl"):
+        impl = Impl.objects.filter(pk=plan["impl"]).first()
+    grader = impl.grader if impl is not None else plan.get("grader")
+    return graders.validate_grader(grader) if grader is not None else None
+
+
+async def _proven(context: Context, plan: Mapping[str, Any], impl: Impl, *, reused: bool) -> Scorer:
+    verdict = await _verdict(context, impl, plan.get("chance"))
+    await context.orm(_store, context.run, verdict)
+    if not verdict["ok"]:
+        answers = await context.orm(_may_see_answers, context.run)
+        raise PhaseError("scorer_unproven", _told(verdict, answers=answers), MEND)
+    doc: dict[str, Any] = {"verdict": verdicts.shown(verdict, answers=False)}
+    if impl.grader is not None:
+        doc["grader"] = impl.grader
+    return Scorer(impl.pk, reused, doc)
+
+
+async def _verdict(context: Context, impl: Impl, chance: float | None) -> Verdict:
+    """The kept one, or a new one, which is kept."""
+    revision = context.run.subset_revision
+    impl = await context.orm(Impl.objects.select_related("subset").get, impl.pk)
+    kept = keeping.kept_verdict(impl, revision)
+    if kept is not None:
+        return kept
+    subject = await context.orm(keeping.subject_of, impl, revision, chance)
+    compute: Compute = COMPUTE[context.run.backend]()
+    try:
+        verdict = await prove(subject, compute)
+    except ComputeFault as error:
+        raise PhaseError("sandbox_unavailable", str(error)[:1000], "Run `manage.py doctor` on the worker.") from error
+    await context.orm(keeping.keep, impl.pk, verdict)
+    return verdict
+
+
+def _store(run: Run, verdict: Verdict) -> None:
+    records.put(run.id, "verdict", "verdict.json", strict_json.dumps(verdict))
+
+
+def _told(verdict: Verdict, *, answers: bool) -> str:
+    """What failed, with one row. ``answers``: the reader may see what was expected."""
+    failed = [one for one in verdict["checks"] if not one["ok"]]
+    words = f"The scorer did not prove itself ({verdict['badge']}): {failed[0]['words']}"
+    example = failed[0].get("example")
+    if example is not None and answers:
+        why = f": {example['why']}" if example.get("why") else ""
+        words += f" For example, task {example['task_id']}: “{example['output']}” scores {example['score']}{why}"
+    return words[:1500]
+
+
+def _may_see_answers(run: Run) -> bool:
+    subset = _subset(run)
+    return subset.answers == "open" or subset.benchmark.owner_id == run.owner_id
+
+
+def _subset(run: Run) -> Subset:
+    return Subset.objects.select_related("benchmark").get(pk=run.subset_id)
+
+
+def _owner(run: Run) -> Principal:
+    return Principal(run.owner, frozenset(), "")

@@ -1,0 +1,187 @@
+"""From what was tried to a verdict; pure. What it says in words holds no answers: those stand in ``example`` alone."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from scipy import stats
+
+from runs.selftest.bench import JUDGE, Mark
+from runs.selftest.panel import DUMMIES
+from runs.selftest.trial import Shot, Shots
+
+ALPHA = 0.001  # how seldom a scorer that is right may look wrong by chance, per check
+GUESS = 0.05  # share of rows on which what may guess is taken to guess right, where there are no choices
+CREDIT = 0.1  # partial credit that a scorer may give to anything
+SHOWN = 200
+
+PROVEN, NOT_APPLICABLE = "proven", "proven, oracle not applicable"
+GAMEABLE, BROKEN = "gameable", "broken"
+Check = dict[str, Any]
+
+
+def checks_of(shots: Shots, threshold: float, chance: float | None) -> list[Check]:
+    """``threshold``: from what score an answer passes; ``chance``: what guessing scores, where the plan knows it."""
+    guess = max(chance or 0.0, _chance(shots))
+    found = [_gold(shots), _shuffled(shots, guess), _panel(shots, threshold, guess), _same(shots), _alive(shots)]
+    return [one for one in [*found, _key(shots, guess)] if one is not None]
+
+
+def badge_of(checks: Sequence[Check]) -> str:
+    by_name = {one["name"]: one for one in checks}
+    failed = {one["name"] for one in checks if not one["ok"]}
+    if failed - {"shuffled", "null_panel"}:
+        return BROKEN
+    if failed:
+        return GAMEABLE
+    return PROVEN if by_name.get("gold", {}).get("figures", {}).get("derived") else NOT_APPLICABLE
+
+
+def check(name: str, ok: bool, words: str, figures: dict[str, Any] | None = None, example: Any = None) -> Check:
+    made: Check = {"name": name, "ok": ok, "words": words}
+    if figures is not None:
+        made["figures"] = figures
+    if example is not None:
+        made["example"] = example
+    return made
+
+
+def _gold(shots: Shots) -> Check:
+    """Every right answer scores 1."""
+    tried = [shot for shot in shots.of("gold") if shot.mark.error != JUDGE]
+    sure = [shot for shot in tried if shot.row.gold and (shot.row.gold.sure or shot.mark.score == 1.0)]
+    passed = [shot for shot in sure if shot.mark.score == 1.0]
+    figures = {"derived": len(sure), "passed": len(passed), "rows": shots.rows}
+    if not sure:
+        why = "a judge model decides" if shots.of("gold") else "no right answer can be told from these rows"
+        return check("gold", True, f"Oracle not applicable: {why}.", figures)
+    if len(passed) == len(sure):
+        rest = "" if len(sure) == shots.rows else f"; from {shots.rows - len(sure)} rows none can be told"
+        return check("gold", True, f"The right answer scores 1 on {len(sure)} of {len(sure)} rows{rest}.", figures)
+    wrong = next(shot for shot in sure if shot.mark.score != 1.0)
+    words = (
+        f"The right answer scores 1 on only {len(passed)} of {len(sure)} rows. On task {wrong.row.task_id} it "
+        f"{_told(wrong.mark)}."
+    )
+    return check("gold", False, words, figures, _example(wrong))
+
+
+def _shuffled(shots: Shots, guess: float) -> Check | None:
+    """The right answer to another row is wrong here, but for chance."""
+    tried = shots.of("shuffled")
+    if not tried:
+        return None
+    rate = max(guess, sum(shot.right for shot in tried) / len(tried), GUESS)
+    most = allowed(len(tried), rate)
+    passed = [shot for shot in tried if shot.mark.score == 1.0]
+    figures = {"rows": len(tried), "share": _share(passed, tried), "chance": round(rate, 4), "at_most": most}
+    if all(shot.right for shot in tried):
+        return check("shuffled", True, "All rows have the same answer, so shuffling answers says nothing.", figures)
+    told = f"Other rows' right answers score 1 on {len(passed)} of {len(tried)} rows"
+    expected = f"{rate:.0%} or so is chance, more than {most} is not"
+    if len(passed) <= most:
+        return check("shuffled", True, f"{told} ({expected}).", figures)
+    wrong = next((shot for shot in passed if not shot.right), passed[0])
+    words = f"{told}; {expected}. The scorer hardly looks at the expected answer."
+    return check("shuffled", False, words, figures, _example(wrong))
+
+
+def _panel(shots: Shots, threshold: float, guess: float) -> Check:
+    """No answer that knows nothing is rewarded."""
+    figures: dict[str, Any] = {}
+    failed: list[tuple[str, Shot, int, int]] = []
+    for dummy in DUMMIES:
+        tried = shots.of("dummy", dummy.name)
+        counted = [shot for shot in tried if not shot.right]
+        rewarded = [shot for shot in counted if (shot.mark.score or 0.0) >= threshold and shot.mark.score is not None]
+        total = sum(shot.mark.score or 0.0 for shot in counted)
+        rate = max(guess, GUESS) if dummy.may_guess else 0.0
+        most = allowed(len(counted), rate)
+        figures[dummy.name] = {
+            "rows": len(tried),
+            "passed": sum((shot.mark.score or 0.0) >= threshold for shot in tried if shot.mark.score is not None),
+            "right": len(tried) - len(counted),
+            "unscored": sum(shot.mark.score is None for shot in tried),
+            "at_most": most + len(tried) - len(counted),
+        }
+        credited = [shot for shot in counted if (shot.mark.score or 0.0) > 0]
+        if len(rewarded) > most:
+            failed.append((dummy.name, rewarded[0], len(rewarded), len(counted)))
+        elif counted and credited and total > len(counted) * CREDIT + most:
+            failed.append((dummy.name, credited[0], len(credited), len(counted)))
+    if not failed:
+        crashed = sum(one["unscored"] for one in figures.values())
+        aside = f" On {crashed} of these outputs score() fails: such an answer is kept as unscored." if crashed else ""
+        return check("null_panel", True, f"None of {len(DUMMIES)} empty answers is rewarded.{aside}", figures)
+    name, shot, count, rows = failed[0]
+    more = f" So are {len(failed) - 1} other empty answers." if len(failed) > 1 else ""
+    words = f"The answer “{name}” is rewarded on {count} of {rows} rows, such as task {shot.row.task_id}.{more}"
+    return check("null_panel", False, words, figures, _example(shot))
+
+
+def _same(shots: Shots) -> Check:
+    """The same output scores the same."""
+    count = shots.same + len(shots.differed)
+    if not shots.differed:
+        return check("same_twice", True, f"{count} outputs scored twice, and alike.", {"outputs": count})
+    shot, mark = shots.differed[0]
+    words = (
+        f"{len(shots.differed)} of {count} outputs score differently the second time. On task {shot.row.task_id} one "
+        f"{_told(shot.mark)}, then {_told(mark)}."
+    )
+    return check("same_twice", False, words, {"outputs": count}, _example(shot))
+
+
+def _alive(shots: Shots) -> Check | None:
+    """A scorer that fails on everything that it is given has proven nothing."""
+    judged = [shot for shot in shots.all if shot.mark.error != JUDGE]
+    if not judged or any(shot.mark.score is not None for shot in judged):
+        return None
+    return check("answers", False, f"score() fails on every output. One {_told(judged[0].mark)}.", None,
+                 _example(judged[0]))  # fmt: skip
+
+
+def _key(shots: Shots, guess: float) -> Check | None:
+    """A lopsided answer key is no fault of the scorer; whoever reads the rate should know of it."""
+    for dummy in DUMMIES:
+        tried = shots.of("dummy", dummy.name)
+        right = [shot for shot in tried if shot.right and shot.mark.score == 1.0]
+        if len(right) > allowed(len(tried), max(guess, GUESS)) and not any(
+            s.row.gold and s.row.gold.anything for s in right
+        ):
+            words = (
+                f"Beware of the answer key: “{dummy.name}” is the right answer on {len(right)} of {len(tried)} rows, "
+                "so whoever always says it scores that."
+            )
+            return check("answer_key", True, words, {"right": len(right), "rows": len(tried)})
+    return None
+
+
+def allowed(count: int, rate: float) -> int:
+    """How many of ``count`` rows may pass where each does so by chance at ``rate``: more happens once in a thousand."""
+    if rate <= 0 or count <= 0:
+        return 0
+    return int(stats.binom.isf(ALPHA, count, min(rate, 1.0)))
+
+
+def _chance(shots: Shots) -> float:
+    """The mean over rows of one in so many choices; 0 for rows without."""
+    rows = {shot.row.index: 1 / shot.row.options if shot.row.options else 0.0 for shot in shots.all}
+    return sum(rows.values()) / len(rows) if rows else 0.0
+
+
+def _share(some: Sequence[Shot], of: Sequence[Shot]) -> float:
+    return round(len(some) / len(of), 4) if of else 0.0
+
+
+def _told(mark: Mark) -> str:
+    """A mark as the end of a sentence that begins with an output."""
+    return f"scores {mark.score:g}" if mark.score is not None else f"is not scored ({mark.error[:SHOWN]})"
+
+
+def _example(shot: Shot) -> dict[str, Any]:
+    text = shot.output if isinstance(shot.output, str) else json.dumps(shot.output, ensure_ascii=False)
+    found = {"task_id": shot.row.task_id, "output": text[:SHOWN], "form": shot.name, "score": shot.mark.score}
+    if shot.mark.error or shot.mark.explanation:
+        found["why"] = (shot.mark.error or shot.mark.explanation)[:500]
+    return found

@@ -1,0 +1,163 @@
+"""What is asked of a scorer, row by row, until time is up: right answers, other rows' answers, dummies."""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from runs.selftest.bench import Asked, Bench, Mark
+from runs.selftest.gold import Gold
+from runs.selftest.panel import DUMMIES, Dummy, output_of
+
+CHUNK = 25  # rows between two looks at the clock
+PROBED = 8  # rows on which every form of the right answer is tried, to learn which one the scorer reads
+REPEATED = 20  # rows whose outputs are scored a second time
+
+
+@dataclass(frozen=True)
+class Row:
+    """``given``: the uploaded row; ``input``/``expected``: what extract() made of it; ``options``: how many choices."""
+
+    index: int
+    task_id: str
+    given: Mapping[str, Any]
+    input: Any
+    expected: Any
+    gold: Gold | None
+    options: int = 0
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One output and its mark. ``what``: gold, shuffled, again or dummy; ``name``: the form, or the dummy's name.
+
+    ``right``: the output is the row's right answer, whoever gave it.
+    """
+
+    row: Row
+    what: str
+    name: str
+    output: Any
+    mark: Mark
+    right: bool = False
+
+
+@dataclass
+class Shots:
+    """Everything that was tried. ``rows``: on how many rows; ``late``: the time was up before the rest."""
+
+    all: list[Shot] = field(default_factory=list)
+    rows: int = 0
+    late: bool = False
+    same: int = 0  # outputs that were scored twice and alike
+    differed: list[tuple[Shot, Mark]] = field(default_factory=list)
+
+    def of(self, what: str, name: str | None = None) -> list[Shot]:
+        return [shot for shot in self.all if shot.what == what and name in (None, shot.name)]
+
+
+class Trial:
+    """``rows`` in the order in which they are tried; ``seconds``: after so long no further chunk is begun."""
+
+    def __init__(self, bench: Bench, rows: Sequence[Row], seconds: float) -> None:
+        self._bench, self._rows = bench, list(rows)
+        self._until = time.monotonic() + seconds
+        self._forms: Counter[str] = Counter()  # how often each form of the right answer has scored 1
+        ring = [row for row in self._rows if row.gold is not None]
+        random.Random(11).shuffle(ring)  # noqa: S311 - an order, no secret
+        self._partners = {row.index: ring[at - 1] for at, row in enumerate(ring)} if len(ring) > 1 else {}
+        self.shots = Shots()
+
+    async def run(self) -> Shots:
+        """Raises Unusable."""
+        for start in range(0, len(self._rows), CHUNK):
+            if start and time.monotonic() > self._until:
+                self.shots.late = True
+                break
+            rows = self._rows[start : start + CHUNK]
+            if start == 0:
+                await self._probe([row for row in rows if row.gold is not None][:PROBED])
+            await self._right(rows)
+            await self._others(rows)
+            await self._dummies(rows, start)
+            if start < REPEATED:
+                await self._again()
+            self.shots.rows += len(rows)
+        return self.shots
+
+    async def _probe(self, rows: Sequence[Row]) -> None:
+        asked = [(row, name, output) for row in rows if row.gold for name, output in row.gold.forms.items()]
+        marks = await self._ask([(row, output) for row, _, output in asked])
+        for (_, name, _), mark in zip(asked, marks, strict=True):
+            self._forms[name] += mark.score == 1.0
+
+    def _named(self, gold: Gold) -> list[str]:
+        """The forms of an answer, the one that the scorer has read most often first."""
+        names = list(gold.forms)
+        return sorted(names, key=lambda name: (-self._forms[name], names.index(name)))
+
+    async def _right(self, rows: Sequence[Row]) -> None:
+        """Each right answer in the form that works best; where that fails, in all the others."""
+        keyed = [(row, row.gold) for row in rows if row.gold is not None]
+        first = [(row, self._named(gold)[0]) for row, gold in keyed]
+        marks = await self._ask([(row, gold.forms[name]) for (row, gold), (_, name) in zip(keyed, first, strict=True)])
+        best = {row.index: (name, mark) for (row, name), mark in zip(first, marks, strict=True)}
+        missed = [(row, gold) for row, gold in keyed if best[row.index][1].score != 1.0]
+        tries = [(row, gold, name) for row, gold in missed for name in self._named(gold)[1:]]
+        marks = await self._ask([(row, gold.forms[name]) for row, gold, name in tries])
+        for (row, _, name), mark in zip(tries, marks, strict=True):
+            if mark.score == 1.0 and best[row.index][1].score != 1.0:
+                best[row.index] = (name, mark)
+        for row, gold in keyed:
+            name, mark = best[row.index]
+            self._forms[name] += mark.score == 1.0
+            self.shots.all.append(Shot(row, "gold", name, gold.forms[name], mark, right=True))
+
+    async def _others(self, rows: Sequence[Row]) -> None:
+        """The right answer to another row. ``right`` where that is the same answer."""
+        pairs = [(row, self._partners[row.index]) for row in rows if row.index in self._partners]
+        outputs = []
+        for row, other in pairs:
+            assert row.gold is not None
+            assert other.gold is not None
+            outputs.append((row, other.gold.forms[self._named(other.gold)[0]], row.gold.key == other.gold.key))
+        marks = await self._ask([(row, output) for row, output, _ in outputs])
+        for (row, output, same), mark in zip(outputs, marks, strict=True):
+            self.shots.all.append(Shot(row, "shuffled", "shuffled", output, mark, right=same))
+
+    async def _dummies(self, rows: Sequence[Row], start: int) -> None:
+        tried = [
+            (row, dummy, output_of(dummy, row.given.get("input")))
+            for dummy in DUMMIES
+            for at, row in enumerate(rows, start)
+            if at < dummy.rows
+        ]
+        marks = await self._ask([(row, output) for row, _, output in tried])
+        for (row, dummy, output), mark in zip(tried, marks, strict=True):
+            right = is_right(row.gold, dummy, output)
+            self.shots.all.append(Shot(row, "dummy", dummy.name, output, mark, right=right))
+
+    async def _again(self) -> None:
+        """The same outputs a second time."""
+        seen = [shot for shot in self.shots.all if len(str(shot.output)) < 10_000]
+        marks = await self._ask([(shot.row, shot.output) for shot in seen])
+        for shot, mark in zip(seen, marks, strict=True):
+            if mark.score == shot.mark.score:
+                self.shots.same += 1
+            else:
+                self.shots.differed.append((shot, mark))
+
+    async def _ask(self, pairs: Sequence[tuple[Row, Any]]) -> list[Mark]:
+        return await self._bench.score([Asked(row.index, output, row.expected) for row, output in pairs])
+
+
+def is_right(gold: Gold | None, dummy: Dummy, output: str) -> bool:
+    """Whether a dummy happens to say the right answer, which is no fault of the scorer."""
+    if gold is None:
+        return False
+    if gold.anything:
+        return bool(output.strip())
+    said = output.strip().casefold()
+    return any(isinstance(form, str) and form.strip().casefold() == said for form in gold.forms.values())
