@@ -33,6 +33,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "secret_rule_conflict": (409, "Two secrets would answer for the same host"),
     "name_taken": (409, "The name is taken"),
     "run_not_replayable": (409, "The run can't be replayed"),
+    "not_comparable": (409, "There is nothing to compare the run with"),
     "run_terminal": (409, "The run has already ended"),
     "run_active": (409, "The run is still going"),
     "not_waiting": (409, "The run asks for nothing"),

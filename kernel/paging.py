@@ -16,11 +16,12 @@ from kernel.errors import DomainError
 from kernel.listing import ListQuery
 
 M = TypeVar("M", bound=Model)
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Page(Generic[M]):
-    rows: list[M]
+class Page(Generic[R]):
+    rows: list[R]
     next_page_token: str | None
 
 
@@ -49,6 +50,20 @@ def page(
         return Page(found, None)
     found = found[: query.limit]
     return Page(found, _sealed(_value(found[-1], column), found[-1].pk, context))
+
+
+def keyed(
+    read: Callable[[Any, int], list[R]], query: ListQuery, *, scope: Sequence[Any], key: Callable[[R], Any]
+) -> Page[R]:
+    """As ``page``, for rows that are no model's: ``read(last, most)`` gives up to ``most`` rows behind the key ``last``
+    (None = from the beginning), and ``key`` tells a row's key, which no other has."""
+    context = strict_json.canonical([[str(part) for part in scope], query.signature()])
+    last = None if query.token is None else _opened(query.token, context)[0]
+    found = read(last, query.limit + 1)
+    if len(found) <= query.limit:
+        return Page(found, None)
+    found = found[: query.limit]
+    return Page(found, _sealed(key(found[-1]), None, context))
 
 
 def _value(row: Model, column: str) -> Any:

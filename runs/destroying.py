@@ -25,7 +25,13 @@ def destroy(principal: Principal, run_id: str) -> None:
     run = queries.run(principal, run_id, write=True)
     with transaction.atomic():
         Run.objects.filter(id=run.id).update(
-            destroyed_at=Now(), visibility="private", metadata={}, hints=[], request="", revision=F("revision") + 1
+            destroyed_at=Now(),
+            visibility="private",
+            metadata={},
+            hints=[],
+            request="",
+            description="",
+            revision=F("revision") + 1,
         )
         publishing.follow(run)
         halting.request_halt(run.id, "user")

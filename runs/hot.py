@@ -47,6 +47,7 @@ class ResultRow:
     metrics: dict[str, Any] | None
     duration_ms: int
     facts: dict[str, Any]
+    reused: bool = False  # of an output that another run paid for
     id: str = field(default_factory=lambda: ids.prefixed_ulid("tsk"))
 
 
@@ -93,12 +94,12 @@ WITH fence AS MATERIALIZED (
         tokens_out, cost, unpriced, calls, stop_reason, reused)
     SELECT u.id, %(run)s, u.ordinal, u.position, u.task_id, u.kind, u.trial, u.attempt, 1, true, u.outcome,
         u.score, u.error_class, u.error_message, u.preview, u.explanation, u.metrics, u.ms, u.model_ms,
-        u.tokens_in, u.tokens_out, u.cost, u.unpriced, u.calls, u.stop, false
+        u.tokens_in, u.tokens_out, u.cost, u.unpriced, u.calls, u.stop, u.reused
     FROM json_to_recordset(%(results)s::json)
       AS u (id text, shard int, ordinal int, position int, task_id text, kind text, trial int, attempt int,
             outcome text, score float8, error_class text, error_message text, preview text, explanation text,
             metrics jsonb, ms int, model_ms int, tokens_in int, tokens_out int, cost bigint, unpriced int, calls int,
-            stop text)
+            stop text, reused bool)
     WHERE u.shard IN (SELECT number FROM fence)
     ON CONFLICT DO NOTHING
     RETURNING id, outcome
@@ -153,6 +154,7 @@ def _result_event(row: ResultRow) -> dict[str, Any]:
         "unpriced": unpriced,
         "tokens_in": row.facts.get("tokens_in", 0),
         "tokens_out": row.facts.get("tokens_out", 0),
+        **({"reused": True} if row.reused else {}),
     }
 
 
@@ -194,6 +196,7 @@ def _result(row: ResultRow) -> dict[str, Any]:
         "unpriced": facts.get("unpriced") or 0,
         "calls": facts.get("calls") or 0,
         "stop": facts.get("stop_reason"),
+        "reused": row.reused,
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from kernel import secret_signs, strict_json
 from kernel.errors import DomainError, invalid
 from runs import limits
-from runs.schemas import LaunchBody, ModelChoice
+from runs.schemas import How, ModelChoice
 
 HARNESSES = ("benchwright", "inspect", "lmeval", "lighteval", "harbor")
 BACKENDS = ("local", "e2b", "sandbox0")
@@ -15,16 +15,19 @@ METADATA_BYTES = 64 << 10
 METADATA_KEYS = 500
 
 
-def fields(body: LaunchBody) -> dict[str, Any]:
-    """The run fields that the body sets; absent ones keep their default or the parent's."""
+def fields(body: How, constraints: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The run fields that the body sets; absent ones keep their default or the parent's.
+
+    ``constraints``: the older spelling of ``limits.run``.
+    """
     _supported("harness", body.harness, HARNESSES)
     _supported("compute", body.compute, BACKENDS)
     found: dict[str, Any] = {"backend": body.compute or "local", "visibility": body.visibility or "private"}
     for name in ("harness", "trials", "concurrency", "hints", "secrets"):
         if getattr(body, name) is not None:
             found[name] = getattr(body, name)
-    if body.limits is not None or body.constraints is not None:
-        found["limits"] = limits.from_constraints(body.constraints or {}, body.limits or {})
+    if body.limits is not None or constraints is not None:
+        found["limits"] = limits.from_constraints(constraints or {}, body.limits or {})
     if body.metadata is not None:
         found["metadata"] = checked_metadata(body.metadata)
     if body.phase_models is not None:
@@ -34,10 +37,13 @@ def fields(body: LaunchBody) -> dict[str, Any]:
     return found
 
 
-def refuse_secrets(body: LaunchBody) -> None:
-    """Raise secret_in_payload where a field that is kept and shown holds what looks like a secret."""
-    for name in ("request", "hints", "metadata"):
-        secret_signs.refuse(getattr(body, name), "body", name)
+def refuse_secrets(body: How, **words: str | None) -> None:
+    """Raise secret_in_payload where a field that is kept and shown holds what looks like a secret.
+
+    ``words``: what the body says in its own fields of text.
+    """
+    for name, said in {**words, "hints": body.hints, "metadata": body.metadata}.items():
+        secret_signs.refuse(said, "body", name)
     for name in ("sut", "model"):
         sut = getattr(body, name)
         if sut is not None:

@@ -12,8 +12,9 @@ from kernel.errors import DomainError, invalid
 from kernel.faults import fault
 from registry import queries as registry
 from runs import crowding, events, launch_options, limits, pinning, plan, publishing, replays, suts
+from runs.forking.reuse import rescores
 from runs.models import Phase, Run
-from runs.schemas import LaunchBody, Sut
+from runs.schemas import How, LaunchBody, Sut
 from secrets_vault import leases
 
 
@@ -23,7 +24,7 @@ def launch(principal: Principal, body: LaunchBody) -> Run:
     Raises DomainError as ``drafted`` does. Nothing is written then.
     """
     run = drafted(principal, body)
-    _write(run)
+    write(run)
     return run
 
 
@@ -33,19 +34,19 @@ def drafted(principal: Principal, body: LaunchBody) -> Run:
     Raises DomainError: mutually_exclusive, not_available, validation_failed, secret_in_payload, missing_secret,
     not_found, gone, subset_incomplete, run_not_replayable.
     """
-    launch_options.refuse_secrets(body)
+    launch_options.refuse_secrets(body, request=body.request)
     mode = _mode(body)
     if mode == "request":
         return _requested(principal, body)
     what = pinning.pinned(principal, body) if mode == "benchmark" else pinning.replayed(principal, body)
-    fields = {**what.inherited, **launch_options.fields(body)}
+    fields = {**what.inherited, **launch_options.fields(body, body.constraints)}
     ceilings = limits.parse(fields.get("limits", {}))
-    bound = suts.bind(principal, _sut(principal, body, what))
+    bound = suts.bind(principal, sut_of(principal, body, what.parent))
     suts.check_priced(bound, ceilings)
     suts.check_judge(principal, what.impl.judge, fields.get("phase_models", {}))
     suts.check_names(principal, fields.get("secrets", []))
     metadata_cap = launch_options.metadata_cap(fields.get("metadata", {}))
-    tasks, positions = _tasks(what.scope, ceilings.run.tasks, metadata_cap)
+    tasks, positions = tasks_of(what.scope, ceilings.run.tasks, metadata_cap)
     trials = fields.get("trials", 1)
     return Run(
         owner=principal.account,
@@ -74,7 +75,7 @@ def _requested(principal: Principal, body: LaunchBody) -> Run:
     for name in ("subset", "impl"):
         if getattr(body, name) is not None:
             raise invalid(["body", name], f"{name} belongs to benchmark; a request says in words what it wants")
-    fields = launch_options.fields(body)
+    fields = launch_options.fields(body, body.constraints)
     ceilings = limits.parse(fields.get("limits", {}))
     launch_options.metadata_cap(fields.get("metadata", {}))
     asked = _asked(body)
@@ -104,10 +105,12 @@ def _completes(what: pinning.What, sut: Mapping[str, Any], trials: int, tasks: i
 
 
 @transaction.atomic
-def _write(run: Run) -> None:
+def write(run: Run) -> None:
+    """Write a drafted run with its phases and its first event, and wake a worker. Raises too_many_runs."""
     crowding.admit(run.owner)
     run.save(force_insert=True)
-    leases.grant(run.owner, str(run.id), own_impl=not run.foreign_impl, names=run.secrets)
+    if not rescores(run):  # it reaches nobody
+        leases.grant(run.owner, str(run.id), own_impl=not run.foreign_impl, names=run.secrets)
     fault("L2")
     Phase.objects.bulk_create(Phase(run=run, name=name, position=at) for at, name in enumerate(run.plan))
     run.last_seq = events.append(run.id, [("RunQueued", {})])
@@ -142,7 +145,7 @@ def _mode(body: LaunchBody) -> str:
     return given[0]
 
 
-def _asked(body: LaunchBody) -> Sut | None:
+def _asked(body: How) -> Sut | None:
     """The model that the launch names, under either name. Raises mutually_exclusive for both."""
     if body.sut is not None and body.model is not None:
         raise DomainError(
@@ -153,15 +156,18 @@ def _asked(body: LaunchBody) -> Sut | None:
     return body.sut or body.model
 
 
-def _sut(principal: Principal, body: LaunchBody, what: pinning.What) -> Sut:
-    """The model asked for; a replay's default is its parent's, by the same connection where that is the caller's."""
+def sut_of(principal: Principal, body: How, parent: Run | None) -> Sut:
+    """The model asked for, else the parent's, by the same connection where that is the caller's.
+
+    Raises mutually_exclusive (under both names), validation_failed (none is named).
+    """
     asked = _asked(body)
     if asked is not None:
         return asked
-    if what.parent is None:
+    if parent is None or not parent.sut:
         raise invalid(["body", "sut"], 'Name the model under test: sut={"model": …, "provider": …}')
-    sut = what.parent.sut
-    own = what.parent.owner_id == principal.account.pk
+    sut = parent.sut
+    own = parent.owner_id == principal.account.pk
     return Sut(
         model=sut["model"],
         provider=sut["provider"],
@@ -170,7 +176,7 @@ def _sut(principal: Principal, body: LaunchBody, what: pinning.What) -> Sut:
     )
 
 
-def _tasks(scope: replays.Scope, *caps: int | None) -> tuple[int, list[int] | None]:
+def tasks_of(scope: replays.Scope, *caps: int | None) -> tuple[int, list[int] | None]:
     """How many tasks run, and which (None = the first ones). Raises validation_failed where there are none."""
     if scope.positions is not None:
         positions = plan.sliced(scope.positions, *caps)

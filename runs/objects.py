@@ -102,11 +102,19 @@ def _how(run: Run, *, mine: bool) -> dict[str, Any]:
         "mode": run.mode,
         "parent_run": str(run.parent_id) if run.parent_id else None,
         "relation": run.relation,
+        "fork": fork_object(run),
         "completes": run.completes,
         "concurrency": run.concurrency,
         "trials": run.trials,
         "planned": run.planned,
     }
+
+
+def fork_object(run: Run) -> dict[str, Any] | None:
+    """What a fork changes of its parent, and how; None for any other run."""
+    if run.relation != "fork":
+        return None
+    return {"description": run.description or None, "from_phase": run.from_phase, "mode": run.fork_mode}
 
 
 def plan_object(run: Run, *, mine: bool) -> dict[str, Any] | None:

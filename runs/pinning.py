@@ -71,10 +71,16 @@ def replayed(principal: Principal, body: LaunchBody) -> What:
     assert parent.benchmark is not None
     assert parent.subset is not None
     assert parent.impl is not None
-    inherited: dict[str, Any] = {"harness": parent.harness, "trials": parent.trials, "concurrency": parent.concurrency}
-    if parent.owner_id == principal.account.pk:
-        own = ("limits", "metadata", "hints", "phase_models", "secrets", "driver")
-        inherited |= {name: getattr(parent, name) for name in own}
-    else:  # somebody else's settings are not ours to take over, nor is their run ours to complete
+    own = parent.owner_id == principal.account.pk
+    if not own:  # nor is somebody else's run ours to complete
         scope = replace(scope, completes=False)
-    return What("replay", parent.benchmark, parent.subset, parent.impl, scope, parent, inherited)
+    return What("replay", parent.benchmark, parent.subset, parent.impl, scope, parent, inherited(parent, own=own))
+
+
+def inherited(parent: Run, *, own: bool) -> dict[str, Any]:
+    """The settings that a run takes over from the run it is made of; a stranger's are not ours to take over."""
+    found: dict[str, Any] = {"harness": parent.harness, "trials": parent.trials, "concurrency": parent.concurrency}
+    if own:
+        names = ("limits", "metadata", "hints", "phase_models", "secrets", "driver")
+        found |= {name: getattr(parent, name) for name in names}
+    return found

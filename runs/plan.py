@@ -14,6 +14,12 @@ def phases(mode: str) -> tuple[str, ...]:
     return PHASES_OF[mode]
 
 
+def forked(from_phase: str) -> tuple[str, ...]:
+    """The phases of a fork: those of a launch in words, from ``from_phase`` on. ValueError for an unknown one."""
+    whole = PHASES_OF["request"]
+    return whole[whole.index(from_phase) :]
+
+
 def capped(available: int, *caps: int | None) -> int:
     """How many tasks run: all there are, or the narrowest cap."""
     return min([available, *(cap for cap in caps if cap is not None)])

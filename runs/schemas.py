@@ -36,21 +36,15 @@ class Replay(Body):
     task_ids: list[Name] | None = Field(default=None, min_length=1, max_length=100_000)
 
 
-class LaunchBody(Body):
-    """``POST /v1/runs``: exactly one of request, benchmark, replay, and how to run it. None = the default."""
+class How(Body):
+    """How a run is to run: every way of starting one takes these. None = the default, or what is inherited."""
 
-    request: str | None = Field(default=None, min_length=1, max_length=20_000)
-    benchmark: Name | None = None
-    subset: Name | None = None
-    impl: Name | None = None
-    replay: Replay | None = None
     sut: Sut | None = Field(default=None, description='The model under test, also as "model@provider".')
     model: Sut | None = Field(default=None, description="Another name of sut.")
     driver: ModelChoice | Literal["builtin"] | None = None
     harness: Name | None = None
     compute: Name | None = None
     limits: dict[str, Any] | None = None
-    constraints: dict[str, Any] | None = Field(default=None, json_schema_extra={"deprecated": True})
     trials: int | None = Field(default=None, ge=1, le=100)
     concurrency: int | None = Field(default=None, ge=1, le=1000)
     phase_models: dict[str, ModelChoice] | None = None
@@ -80,6 +74,30 @@ class LaunchBody(Body):
         if not (at and model and provider):
             raise ValueError('name the provider too: "model@provider" or {"model": …, "provider": …}')
         return {"model": model, "provider": provider}
+
+
+class LaunchBody(How):
+    """``POST /v1/runs``: exactly one of request, benchmark, replay, and how to run it. None = the default."""
+
+    request: str | None = Field(default=None, min_length=1, max_length=20_000)
+    benchmark: Name | None = None
+    subset: Name | None = None
+    impl: Name | None = None
+    replay: Replay | None = None
+    constraints: dict[str, Any] | None = Field(default=None, json_schema_extra={"deprecated": True})
+
+
+class ForkBody(How):
+    """``POST /v1/runs/{id}/fork``: what to change, from which phase on, and how to run it. None = as the parent."""
+
+    description: str | None = Field(default=None, min_length=1, max_length=20_000, description="What to change.")
+    from_phase: Literal["find", "analyze", "atomize", "materialize"] | None = Field(
+        default=None, description="The first phase that runs again; atomize where it is left out."
+    )
+    mode: Literal["rerun", "rescore"] = Field(
+        default="rerun", description="rescore grades the parent's stored outputs anew and asks no model."
+    )
+    impl: Name | None = Field(default=None, description="A scorer of the parent's subset, instead of an authored one.")
 
 
 class ApproveBody(Body):

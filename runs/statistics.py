@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import comb, sqrt
+from math import comb, exp, fsum, lgamma, log, sqrt
 
 Z95 = 1.959963984540054  # the 97.5 % point of the normal distribution
 
@@ -53,6 +53,17 @@ def clustered(tallies: Iterable[TaskTally]) -> Interval | None:
         if variance > 1e-15 and spread > 0:
             effective = min(float(n), max(1.0, spread / variance))
     return wilson(rate, effective)
+
+
+def sign_test(up: int, down: int) -> float:
+    """Two-sided p-value of the exact sign test: how likely so uneven a split of ``up + down`` changes is by chance.
+
+    Over one pair of yes or no a task it is McNemar's exact test. 1.0 where nothing changed.
+    """
+    n = up + down
+    whole = lgamma(n + 1) - n * log(2)
+    tail = fsum(exp(whole - lgamma(k + 1) - lgamma(n - k + 1)) for k in range(min(up, down) + 1))
+    return min(1.0, 2 * tail)
 
 
 def pass_at_k(tallies: Iterable[TaskTally], k: int) -> float | None:

@@ -57,6 +57,7 @@ WHAT_TO_DO = {
     "secret_rule_conflict": "Make one of the two host patterns narrower, or delete one secret.",
     "name_taken": "Choose another name.",
     "run_not_replayable": "Replay a run that has ended and has a scorer and a task list.",
+    "not_comparable": "Ask for the flips of a fork or a replay whose parent you may see and whose tasks are the same.",
     "run_terminal": "Nothing is left to change: replay it to run it again.",
     "not_waiting": "Read the run: only one that is `needs_input` can be answered.",
     "run_active": "Wait for its end, or halt it first.",

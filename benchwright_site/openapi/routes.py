@@ -19,6 +19,7 @@ from benchwright_site.openapi.words import choice, mapping
 from runs.artifacts.reading import SERVED
 from runs.artifacts.records import TYPES as ARTIFACT_TYPES
 from runs.events import TYPES as EVENT_TYPES
+from runs.forking.flips import KINDS
 from runs.summary import OUTCOMES
 
 
@@ -167,6 +168,25 @@ ROUTES: dict[str, Route] = {
     "PATCH /runs/{run_id}": Route("update_run", "Run", (IF_MATCH,)),
     "DELETE /runs/{run_id}": Route("destroy_run", None),
     "POST /runs/{run_id}/approve": Route("approve_run", "Run"),
+    "POST /runs/{run_id}/fork": Route("fork_run", "Run"),
+    "GET /runs/{run_id}/children": Route(
+        "list_children",
+        "RunList",
+        (
+            *paged("created_at", default="-created_at"),
+            query("relation", "Only forks, or only replays.", choice("fork", "replay")),
+            query("status", "Only in this state.", choice(*_STATUSES)),
+        ),
+    ),
+    "GET /runs/{run_id}/flips": Route(
+        "list_flips",
+        "FlipList",
+        (
+            *paged("task", default="task", limit=100),
+            query("kind", "fixed: failed before and passes now; broken: the reverse.", choice(*KINDS)),
+        ),
+        also=(409,),
+    ),
     "POST /runs/{run_id}/halt": Route("halt_run", "Run"),
     "POST /runs/{run_id}/publish": Route("publish_run", "Run"),
     "GET /runs/{run_id}/events": Route(

@@ -23,6 +23,7 @@ from benchwright_site.openapi.words import (
     thing,
 )
 from runs.events import TYPES
+from runs.forking.flips import KINDS
 from runs.summary import OUTCOMES
 
 STATUS = choice("queued", "running", "needs_input", "ok", "failed", "halted")
@@ -49,6 +50,12 @@ _ROW: dict[str, Schema] = {
     "unpriced": FLAG,
     "stop_reason": maybe(TEXT),
     "reused": FLAG,
+}
+_ENDING: dict[str, Schema] = {
+    "result": TEXT,
+    "outcome": choice(*OUTCOMES),
+    "passed": maybe(FLAG),
+    "score": maybe(RATE),
 }
 
 RUN_OBJECTS: dict[str, Schema] = {
@@ -111,7 +118,15 @@ RUN_OBJECTS: dict[str, Schema] = {
         unsandboxed=FLAG,
         mode=choice("request", "benchmark", "replay", "fork"),
         parent_run={**maybe(either(UUID, ref("Run"))), "description": "Its id; the run with `expand=parent_run`."},
-        relation=maybe(TEXT),
+        relation=maybe(choice("replay", "fork")),
+        fork=maybe(
+            thing(
+                "What a fork changes of its parent. `rescore`: it grades its parent's outputs and asked no model.",
+                description=maybe(TEXT),
+                from_phase=choice("find", "analyze", "atomize", "materialize"),
+                mode=choice("rerun", "rescore"),
+            )
+        ),
         completes=FLAG,
         concurrency=COUNT,
         trials=COUNT,
@@ -180,6 +195,24 @@ RUN_OBJECTS: dict[str, Schema] = {
     "EventList": page("Event"),
     "TaskResult": named("task_result", "How one cell ended.", _ROW),
     "TaskResultList": page("TaskResult", summary=ref("Summary")),
+    "Flip": named(
+        "flip",
+        "A cell that ended otherwise than in the run that this one was made of.",
+        id=TEXT,
+        task_id=TEXT,
+        trial=COUNT,
+        kind=choice(*KINDS),
+        before=thing("In the parent.", _ENDING),
+        after=thing("Here.", _ENDING, error_class=maybe(TEXT), reused=FLAG),
+    ),
+    "FlipSummary": thing(
+        "Over the cells that both runs have. The test counts tasks of which more, or fewer, trials pass than before.",
+        {"shared": COUNT, "scored": COUNT, **dict.fromkeys(KINDS, COUNT)},
+        pass_rate=thing("Of the cells that both scored.", before=maybe(RATE), after=maybe(RATE)),
+        test=thing("The paired test.", name=TEXT, gained=COUNT, lost=COUNT, p_value=RATE),
+        verdict=TEXT,
+    ),
+    "FlipList": page("Flip", run=UUID, parent_run=UUID, summary=ref("FlipSummary")),
     "ModelCall": named(
         "model_call",
         "One call of the model, as the gateway wrote it down.",

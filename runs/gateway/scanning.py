@@ -132,8 +132,8 @@ def _batches(pieces: Iterator[Piece]) -> Iterator[list[Piece]]:
 
 def _pieces(run: Run) -> Iterator[Piece]:
     """All that is shown of a run, and where it stands."""
-    told = {"sut": run.sut, "metadata": run.metadata, "hints": run.hints, "error": run.error, "served": run.served}
-    yield "the run itself", _json(told)
+    names = ("request", "description", "sut", "metadata", "hints", "findings", "error", "served")
+    yield "the run itself", _json({name: getattr(run, name) for name in names})
     if run.impl is not None:
         yield "the scorer's code", run.impl.code.encode()
     for row in Task.objects.filter(subset=run.subset_id).iterator(_ROWS):

@@ -10,7 +10,8 @@ from runs.phases.solo import Done, Solo
 class Atomize(Solo):
     async def do(self, context: Context) -> Done:
         run = context.run
-        scorer = await driver_of(run).atomize(context, run.findings["find"], run.findings["analyze"])
+        found = run.findings  # of a fork of a run that was launched without words: nothing
+        scorer = await driver_of(run).atomize(context, found.get("find", {}), found.get("analyze", {}))
         impl = await context.orm(Impl.objects.get, scorer.impl_id)
         own = await context.orm(registry.is_own_impl, run.owner, impl)
         doc = {**scorer.doc, "impl": impl.pk, "reused": scorer.reused}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from runs.statistics import TaskTally, clustered, interval, ks, pass_at_k
+from runs.statistics import TaskTally, clustered, interval, ks, pass_at_k, sign_test
 
 TALLIES = st.lists(
     st.integers(0, 8).flatmap(lambda n: st.builds(TaskTally, st.just(n), st.integers(0, n), st.integers(1, 5))),
@@ -84,3 +84,15 @@ def test_j09_it_labels_every_k() -> None:
     assert list(ks(1)) == [1]
     assert list(ks(5)) == [1, 2, 4, 5]
     assert list(ks(8)) == [1, 2, 4, 8]
+
+
+@given(st.integers(0, 2000), st.integers(0, 2000))
+def test_its_sign_test_is_scipys(up: int, down: int) -> None:
+    expected = binomtest(up, up + down, 0.5).pvalue if up + down else 1.0
+    assert sign_test(up, down) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+def test_a_sign_test_of_many_changes_is_a_number() -> None:
+    assert sign_test(50_000, 50_000) == 1.0
+    assert sign_test(51_000, 49_000) == pytest.approx(binomtest(51_000, 100_000, 0.5).pvalue, rel=1e-6)
+    assert 0 <= sign_test(0, 100_000) < 1e-300

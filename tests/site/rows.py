@@ -8,6 +8,7 @@ from django.test import Client
 from accounts.principal import Principal
 from runs.artifacts import records
 from runs.connections import setting_up
+from runs.models import Run
 from secrets_vault.host_policy import entries
 from secrets_vault.models import Secret
 from tests.factories import launched
@@ -79,6 +80,9 @@ ROWS = {
     "PATCH /runs/{run_id}": Row("run", 200, {"metadata": {"a": 1}}),
     "DELETE /runs/{run_id}": Row("run", 204),
     "POST /runs/{run_id}/approve": Row("run", 409, {}),  # it asks for nothing
+    "POST /runs/{run_id}/fork": Row("run", 201, {"impl": "{impl_id}", "mode": "rescore"}),
+    "GET /runs/{run_id}/children": Row("run", public=True),
+    "GET /runs/{run_id}/flips": Row("run", public=True),
     "POST /runs/{run_id}/halt": Row("run", 200, {}),
     "POST /runs/{run_id}/publish": Row("run", 200, {}),
     "GET /runs/{run_id}/events": Row("run", public=True),
@@ -111,6 +115,9 @@ def things_of(owner):
     """One of each kind, all private."""
     scorer = launched.impl(launched.subset(launched.benchmark(owner), 2, rolling=True))
     run = launched.ended(owner, ["passed", "failed"], scorer=scorer)
+    parent = launched.ended(owner, ["failed", "failed"], scorer=scorer)
+    Run.objects.filter(id=parent.id).update(visibility="public")  # the benchmark stays private for all that
+    Run.objects.filter(id=run.id).update(parent=parent, relation="replay")
     secret: Secret = launched.secret(owner, "api.groq.com")
     return {
         "benchmark_id": scorer.subset.benchmark_id,

@@ -58,6 +58,9 @@ def test_c05_a_private_thing_is_its_owners(name, things, alice, bob, carol, toke
     )
 
 
+_OF_PUBLIC_THINGS = ("POST /runs", "POST /runs/{run_id}/fork", "POST /impls", "POST /impls/from_run")
+
+
 @pytest.mark.parametrize(
     "name", sorted(name for name, row in ROWS.items() if row.about not in ("self", "session", "report", "new"))
 )
@@ -70,7 +73,7 @@ def test_c05_a_public_thing_may_be_read_and_nothing_else(name, things, bob, toke
             assert found == 200
         elif row.about == "list":
             assert found == (401 if caller is None else 200)
-        elif name in ("POST /runs", "POST /impls", "POST /impls/from_run") and caller is not None:
+        elif name in _OF_PUBLIC_THINGS and caller is not None:
             assert found == 201, "anybody may run a public benchmark, also with a scorer of their own"
         else:
             assert found == (401 if caller is None else 404)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from runs.hot import ResultRow
 from runs.leases import Lease
 
 
@@ -34,6 +35,7 @@ class Cell:
     judged: bool = False  # the judge has said its word
     verdict: Any = None  # that word, as its schema has it
     solve_ms: int = 0
+    reused: bool = False  # another run's output: it is scored, and never solved
 
     def label(self) -> dict[str, Any]:
         """What events say of it."""
@@ -59,6 +61,7 @@ class Past:
     stored: dict[int, Stored] = field(default_factory=dict)  # newest output by ordinal
     faults: dict[int, int] = field(default_factory=dict)  # earlier attempts that ended in a fault
     started: dict[int, int] = field(default_factory=dict)  # times started, by ordinal
+    kept: dict[int, ResultRow] = field(default_factory=dict)  # results that the run takes over as they are
 
 
 @dataclass(slots=True)

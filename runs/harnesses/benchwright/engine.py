@@ -11,13 +11,14 @@ from runs.artifacts.keeping import Keeping
 from runs.compute.base import Roles
 from runs.context import Context, LeaseLost, PhaseError
 from runs.driver.asking import Asker
+from runs.forking.reuse import missing
 from runs.harnesses.benchwright.cells import Cell, Past, Piece
 from runs.harnesses.benchwright.crew import Crew
 from runs.harnesses.benchwright.feeding.intake import Intake
 from runs.harnesses.benchwright.judging.judge import Judge
 from runs.harnesses.benchwright.line import Line
 from runs.harnesses.benchwright.rows import output_row, result_row
-from runs.harnesses.benchwright.scoring import Scoring
+from runs.harnesses.benchwright.scoring import WINDOW, Scoring
 from runs.harnesses.benchwright.settling import Settling
 from runs.harnesses.benchwright.solving import Solving
 from runs.harnesses.benchwright.telling.pulse import PROGRESS_SECONDS, CeilingReached, Halted, Pulse, beat_seconds
@@ -159,7 +160,8 @@ class Engine:
     # -- taking shards ------------------------------------------------------------------------------------------------
 
     def _is_low(self) -> bool:
-        return self._solving.waiting < 2 * self._solving.slots
+        few = self._solving.waiting < 2 * self._solving.slots and self._scoring.waiting < WINDOW
+        return few and not self._writer.full
 
     async def _claim(self) -> None:
         """Lease and load more shards while the others are worked on; sets ``none_free`` where there are none."""
@@ -192,7 +194,11 @@ class Engine:
         stored, started = past.stored.get(cell.ordinal), past.started.get(cell.ordinal, 0)
         cell.faults = past.faults.get(cell.ordinal, 0)
         cell.attempt = max(started, stored.attempt if stored else 0)
-        if cell.fault is not None:  # extract failed
+        if cell.ordinal in past.kept:
+            self._writer.add(past.kept[cell.ordinal])
+        elif cell.reused and stored is None:
+            raise missing(cell.ordinal)
+        elif cell.fault is not None:  # extract failed
             infra = cell.fault.get("class") == "sandbox_dead"
             told = f"extract: {results.told(cell.fault)}"
             self._end(cell, results.Ending(results.UNSCORED, "scorer_exception", told))
@@ -255,10 +261,7 @@ class Engine:
 
     def _go_on(self, cell: Cell, ending: results.Ending | None, *, stored: bool) -> None:
         """What follows from solve: score, another attempt, or the end."""
-        level = {**cell.facts, "model_cost": cell.facts.get("cost"), "duration": cell.solve_ms / 1000}
-        level["tokens"] = (cell.facts.get("tokens_in") or 0) + (cell.facts.get("tokens_out") or 0)
-        breach = self._context.ceilings.breach("task", level)
-        breach = breach or self._context.ceilings.breach("attempt", {"tokens": level["tokens"]})
+        breach = None if cell.reused else self._breach(cell)
         if breach and breach != "task.duration":
             ending = results.Ending(results.SKIPPED, "budget", f"{breach} was reached by this task")
         if not stored:
@@ -267,12 +270,25 @@ class Engine:
             self._stored[cell.ordinal, cell.attempt] = cell
             if stored:
                 self._to_score(cell)
-        elif ending.retry and not cell.facts.get("final") and cell.faults + 1 < self._most_attempts and not breach:
+        elif (
+            ending.retry
+            and not cell.reused
+            and not cell.facts.get("final")
+            and cell.faults + 1 < self._most_attempts
+            and not breach
+        ):
             cell.faults += 1
             self._solving.retry_later(cell)
         else:
             self._end(cell, ending)
         self._wake.set()
+
+    def _breach(self, cell: Cell) -> str | None:
+        """The ceiling of a task or an attempt that this one has reached."""
+        level = {**cell.facts, "model_cost": cell.facts.get("cost"), "duration": cell.solve_ms / 1000}
+        level["tokens"] = (cell.facts.get("tokens_in") or 0) + (cell.facts.get("tokens_out") or 0)
+        ceilings = self._context.ceilings
+        return ceilings.breach("task", level) or ceilings.breach("attempt", {"tokens": level["tokens"]})
 
     # -- score --------------------------------------------------------------------------------------------------------
 

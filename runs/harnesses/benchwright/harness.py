@@ -19,10 +19,11 @@ from runs.compute.table import COMPUTE
 from runs.context import Context, LeaseLost, PhaseError
 from runs.driver.asking import Asker
 from runs.gateway_client import LeaseRefused
+from runs.forking.reuse import rescores
 from runs.harnesses.benchwright.engine import Engine
 from runs.harnesses.benchwright.feeding.intake import Intake
 from runs.harnesses.benchwright.feeding.loading import Extracted
-from runs.harnesses.benchwright.line import Door, Line
+from runs.harnesses.benchwright.line import Door, Line, NoLine
 from runs.harnesses.benchwright.rows import scorer_broken
 from runs.harnesses.benchwright.telling.pulse import Halted
 
@@ -42,7 +43,7 @@ class Benchwright:
         impl = context.run.impl
         if impl is None:
             raise PhaseError("impl_unavailable", "The run has no scorer.")
-        door = await _door(context)
+        door = None if rescores(context.run) else await _door(context)
         roles = await self._open(context, _spec(context, await _way_out(door)))
         try:
             if not roles.sandboxed:
@@ -89,7 +90,7 @@ class Benchwright:
         return True
 
     async def _work(self, context: Context, roles: Roles, kept: Extracted, door: Door | None) -> None:
-        line = Line(str(context.run.id), door)
+        line = NoLine(str(context.run.id)) if rescores(context.run) else Line(str(context.run.id), door)
         others_go_on = False
         try:
             keeping = Keeping(context)

@@ -169,6 +169,16 @@ class Line:
             return
 
 
+class NoLine(Line):
+    """The line of a run that asks no model: nothing is opened, and nothing is waited for."""
+
+    async def open(self, listener: socket.socket, egress_listener: socket.socket | None = None) -> None:
+        return
+
+    async def held(self) -> str | None:
+        return None
+
+
 _HINTS = {
     "egress_unavailable": "Run `manage.py doctor` on the worker's machine: it says what the egress proxy lacks.",
     "missing_secret": "Add a secret whose rule matches the provider's host, then replay the run.",

@@ -42,4 +42,5 @@ def result_row(cell: Cell, ending: results.Ending) -> ResultRow:
         metrics=dict(ending.metrics) if ending.metrics else None,
         duration_ms=cell.solve_ms,
         facts=cell.facts,
+        reused=cell.reused,
     )

@@ -44,6 +44,10 @@ class Scoring:
     def empty(self) -> bool:
         return not (self.ready or self._suspects or self.running or self.asking)
 
+    @property
+    def waiting(self) -> int:
+        return len(self.ready) + len(self._suspects)
+
     def feed(self, now: float) -> None:
         if self.role is None:
             return

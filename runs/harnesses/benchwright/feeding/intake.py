@@ -9,6 +9,7 @@ from registry import queries as registry
 from runs.artifacts.keeping import Keeping
 from runs.compute.base import Death, RoleDead, Roles
 from runs.context import Context, PhaseError
+from runs.forking.reuse import rescores, take_over
 from runs.harnesses.benchwright.cells import Cell, Past, Piece
 from runs.harnesses.benchwright.feeding.loading import Extracted, past_of, rows_of
 from runs.leases import Lease
@@ -34,13 +35,16 @@ class Intake:
     async def load(self, lease: Lease) -> tuple[Piece, Past]:
         """The shard's cells that have no result yet, in order, with what earlier workers left of them.
 
-        Raises PhaseError where extract can't be run at all.
+        Raises PhaseError where extract can't be run at all; LeaseLost.
         """
         context = self._context
         rows = await context.orm(rows_of, context.run, lease)
         if len(rows) != lease.stop - lease.start:
             raise PhaseError("subset_changed", "The subset no longer holds the tasks that this run was launched on.")
+        reused = rescores(context.run)
+        kept = await take_over(context, lease) if reused else {}
         past = await past_of(context.control, context.run, lease)
+        past.kept = kept
         plain = [json.loads(row.row_text) for row in rows]
         items = await self._extract(lease.number, [row.row_text for row in rows])
         changed = {
@@ -58,6 +62,7 @@ class Intake:
                 if ordinal not in past.done:
                     cell = _cell(ordinal, lease.number, index, trial, row, item)
                     cell.kind, cell.claim = registry.kind_of(plain[index]), lease.attempt_no
+                    cell.reused = reused
                     cells.append(cell)
         return Piece(lease, cells, len(cells)), past
 
