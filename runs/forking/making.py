@@ -52,6 +52,7 @@ def drafted(principal: Principal, run_id: str, body: ForkBody) -> Run:
     bound = _bound(principal, body, wish, limits.parse(fields.get("limits", {})))
     suts.check_names(principal, fields.get("secrets", []))
     impl = wish.impl
+    suts.check_judge(principal, impl.judge if impl else None, fields.get("phase_models", {}))
     return Run(
         owner=principal.account,
         mode="fork",

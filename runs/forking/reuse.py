@@ -12,7 +12,8 @@ from runs.hot import ResultRow
 from runs.leases import Lease
 from runs.models import Output, Run
 
-# The cells of the shard whose output is graded anew. ON CONFLICT: an earlier worker has taken some over already.
+# The cells of the shard whose output is graded anew; also where it was the judge that gave no answer.
+# ON CONFLICT: an earlier worker has taken some over already.
 _TAKE_OVER = """
 WITH fence AS MATERIALIZED (
     SELECT 1 FROM runs_shard
@@ -25,7 +26,8 @@ WITH fence AS MATERIALIZED (
     FROM runs_output o
     JOIN runs_taskresult r ON r.run_id = o.run_id AND r.ordinal = o.ordinal AND r.attempt = o.attempt AND r.live
     WHERE o.run_id = %(parent)s AND o.ordinal >= %(start)s AND o.ordinal < %(stop)s
-      AND r.outcome IN ('passed', 'failed', 'unscored') AND EXISTS (SELECT 1 FROM fence)
+      AND (r.outcome IN ('passed', 'failed', 'unscored') OR r.error_class = 'judge_error')
+      AND EXISTS (SELECT 1 FROM fence)
     ON CONFLICT DO NOTHING
 )
 SELECT EXISTS (SELECT 1 FROM fence)
@@ -40,7 +42,7 @@ SELECT r.ordinal, r.position, r.task_id, r.kind, r.trial, r.attempt, r.outcome, 
 FROM runs_taskresult r
 LEFT JOIN runs_output o ON o.run_id = r.run_id AND o.ordinal = r.ordinal AND o.attempt = r.attempt
 WHERE r.run_id = %(parent)s AND r.live AND r.ordinal >= %(start)s AND r.ordinal < %(stop)s
-  AND (o.id IS NULL OR r.outcome IN ('errored', 'skipped'))
+  AND (o.id IS NULL OR (r.outcome IN ('errored', 'skipped') AND r.error_class IS DISTINCT FROM 'judge_error'))
 """
 
 

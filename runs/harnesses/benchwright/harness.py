@@ -18,8 +18,8 @@ from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFau
 from runs.compute.table import COMPUTE
 from runs.context import Context, LeaseLost, PhaseError
 from runs.driver.asking import Asker
-from runs.gateway_client import LeaseRefused
 from runs.forking.reuse import rescores
+from runs.gateway_client import LeaseRefused
 from runs.harnesses.benchwright.engine import Engine
 from runs.harnesses.benchwright.feeding.intake import Intake
 from runs.harnesses.benchwright.feeding.loading import Extracted
