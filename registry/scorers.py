@@ -54,6 +54,7 @@ def create(
     if grader is not None:
         full: dict[str, Any] | None = graders.validate_grader(grader)
         text = graders.compile_grader(grader)
+        judge = grader.get("judge", judge)
     else:
         full, text = None, scorer_code.check(code or "")
     impl = _shared(subset, text, pass_threshold, _hosts(network), judge, isolation, full)
@@ -80,7 +81,9 @@ def register_grader(principal: Principal, subset: Subset) -> ImplRegistration | 
     """The impl of the subset's own grader, so that it runs without naming one."""
     if subset.grader is None:
         return None
-    impl = _shared(subset, graders.compile_grader(subset.grader), 1.0, [], None, "batch", subset.grader)
+    impl = _shared(
+        subset, graders.compile_grader(subset.grader), 1.0, [], subset.grader.get("judge"), "batch", subset.grader
+    )
     return _register(principal, impl, f"grader: {subset.grader['kind']}", "")
 
 

@@ -55,6 +55,10 @@ def _text(grader: Mapping[str, Any], parts: Mapping[str, Any], task: Mapping[str
     )
 
 
+def _nothing(grader: Mapping[str, Any], parts: Mapping[str, Any], task: Mapping[str, Any]) -> str:
+    return ""
+
+
 def _regex(grader: Mapping[str, Any], parts: Mapping[str, Any], task: Mapping[str, Any]) -> str:
     if "pattern" in grader and "{{expected}}" not in grader["pattern"]:
         return ""
@@ -98,4 +102,5 @@ _EXPECTED = {
     "numeric": _numeric,
     "choice": _choice,
     "tool_calls": _tool_calls,
+    "judge": _nothing,  # the rubric alone may say what is right
 }

@@ -13,6 +13,7 @@ _MARK = "# --- kit ---\n"
 _TOP = '''"""A scorer compiled from a grader of kind {kind}. Change the grader, not this file."""
 
 import ast
+import hashlib
 import json
 import os
 import re
@@ -39,7 +40,8 @@ def compile_grader(grader: Mapping[str, Any]) -> str:
     """The scorer's source. DomainError ``validation_failed`` where the grader can't be used."""
     full = validate_grader(grader)
     kind = full["kind"]
-    parts = "".join(_part(name) for name in (*_PARTS, kind, "task"))
+    end = ("ends/task", "ends/judged_task") if kind == "judge" else ("ends/task",)
+    parts = "".join(_part(name) for name in (*_PARTS, kind, *end))
     return _TOP.format(kind=kind) + _SANDBOX + _DATA.format(grader=strict_json.canonical(full).decode()) + parts
 
 

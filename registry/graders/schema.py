@@ -144,8 +144,23 @@ class ToolCalls(_Grader):
     partial: bool = False
 
 
-Grader = Exact | Contains | Regex | Numeric | Choice | ToolCalls
-KINDS = ("exact", "contains", "regex", "numeric", "choice", "tool_calls")
+class JudgeModel(_Part):
+    model: Short
+    provider: Short
+    params: dict[str, Any] = Field(default_factory=dict)
+
+
+class Judge(_Grader):
+    """``judge``: who judges; ``marks`` are whole numbers from 0 to 10, the score is a tenth of one."""
+
+    kind: Literal["judge"]
+    judge: JudgeModel
+    rubric: Text
+    scale: Literal["verdict", "marks"] = "verdict"
+
+
+Grader = Exact | Contains | Regex | Numeric | Choice | ToolCalls | Judge
+KINDS = ("exact", "contains", "regex", "numeric", "choice", "tool_calls", "judge")
 _ADAPTER: TypeAdapter[Grader] = TypeAdapter(Annotated[Grader, Field(discriminator="kind")])
 # Constrained decoding writes one short call; more tokens would only be padding.
 _CALL_TOKENS = 128

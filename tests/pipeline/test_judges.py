@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from accounts.models import User
+from registry.graders import compile_grader
 from runs import gateway_keys
 from runs.models import ModelCall, Run, TaskResult
 from tests.factories.processes import GatewayProcess, Model, launch
@@ -144,3 +145,24 @@ def test_j22_a_killed_gateway_costs_no_verdict(
     assert run.passed + run.errored == 4
     assert run.unscored == run.failed == 0
     whole(run)
+
+
+def test_the_judge_kit_runs_whole(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BW_PROVIDER_VLLM_BASE_URL", model.url)
+    answer = model.twin.always
+    grader = {"kind": "judge", "rubric": "The sum is right.", "judge": {"model": "judge-1", "provider": "vllm"}}
+
+    def rule(seen: Seen) -> Fault | None:
+        if not asked_judge(seen):
+            return answer(seen) if answer else None
+        right = "\n3\n" not in seen.body["messages"][1]["content"]
+        return Fault(text=json.dumps({"reasoning": "I added", "verdict": "pass" if right else "fail"}))
+
+    model.twin.always = rule
+    fields = {"grader": grader, "judge": grader["judge"]}
+    run = work(launch(alice, model, compile_grader(grader), impl_fields=fields))
+    assert (run.status, run.passed, run.failed) == ("ok", 3, 1)
+    wrong = TaskResult.objects.get(run=run, live=True, outcome="failed")
+    assert (wrong.output_preview, wrong.explanation, wrong.error_class) == ("3", "The judge: I added", "wrong")

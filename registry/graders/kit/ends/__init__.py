@@ -1,0 +1,1 @@
+"""The ends of compiled graders: the class that the sandbox runs."""
