@@ -205,6 +205,10 @@ SWEEP_SECONDS = env.number("BENCHWRIGHT_SWEEP_SECONDS", min(2.0, LEASE_SECONDS /
 LIMIT_CHECK_SECONDS = env.number("BENCHWRIGHT_LIMIT_CHECK_SECONDS", 2, least=0.1)
 
 # --- Gateway and sandbox ---
+# Started by root, gateway and egress become the first user, all other parts the second (serve/walls). 0: neither.
+VAULT_UID = env.count("BENCHWRIGHT_VAULT_UID", 60580)
+HOUSE_UID = env.count("BENCHWRIGHT_HOUSE_UID", 60581)
+GATEWAY_PEER = env.count("BENCHWRIGHT_GATEWAY_PEER", 0)  # the uid and gid, besides its own, that may call the gateway
 GATEWAY_SOCKET = env.text("BENCHWRIGHT_GATEWAY_SOCKET", str(RUN_DIR / "gateway.sock"))
 EGRESS_SOCKET = env.text("BENCHWRIGHT_EGRESS_SOCKET", str(RUN_DIR / "egress.sock"))
 GATEWAY_JOURNAL_DIR = Path(env.text("BENCHWRIGHT_JOURNAL_DIR", str(DATA_DIR / "journal")))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.staff import ReadOnly, link
@@ -36,6 +37,9 @@ class VersionInline(admin.TabularInline):  # type: ignore[type-arg]
     fields = ["version", "key_id", "created_at"]
     readonly_fields = ["created_at"]
     can_delete = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SecretVersion]:
+        return super().get_queryset(request).defer("sealed")  # the web part's role may not read it
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

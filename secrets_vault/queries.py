@@ -53,13 +53,16 @@ def names_of(secret_ids: Iterable[str]) -> dict[str, str]:
 
 def has_values(account: User) -> bool:
     """Whether the account keeps any secret whose value is still there."""
-    return SecretVersion.objects.filter(secret__owner=account).exclude(sealed=b"").exists()
+    # Deleting a secret wipes its values in the same transaction. The values themselves can't be looked at here.
+    return SecretVersion.objects.filter(secret__owner=account, secret__deleted_at=None).exists()
 
 
 def newest_value(account: User) -> datetime:
     """When the account's newest value was put in. It has one (``has_values``)."""
-    newest = SecretVersion.objects.filter(secret__owner=account).order_by("-created_at").first()
-    return newest.created_at if newest is not None else now()
+    times = (
+        SecretVersion.objects.filter(secret__owner=account).order_by("-created_at").values_list("created_at", flat=True)
+    )
+    return times.first() or now()
 
 
 def rule_for_host(account: User, host: str) -> SecretRule | None:

@@ -73,7 +73,10 @@ def make_next_key(folder: Path) -> str:
     """Lay a further private key beside those in service, once; its id. Nothing is sealed for it yet."""
     file = folder / NEXT_NAME
     if not file.exists():
+        held = private_files(folder)
         publish(file, X25519PrivateKey.generate().private_bytes_raw().hex(), 0o600)
+        if held and os.geteuid() == 0:  # root makes it for whoever holds the others
+            os.chown(file, held[0].stat().st_uid, held[0].stat().st_gid)
     return key_id(_public_of(_private(file)))
 
 

@@ -18,6 +18,8 @@ from django.db.migrations.executor import MigrationExecutor
 from benchwright_site.serve import egress, probes
 from benchwright_site.serve.postgres import DatabaseTrouble
 from benchwright_site.serve.supervisor import embedded_cluster
+from benchwright_site.serve.walls import people
+from benchwright_site.serve.walls.cast import ROLE_URLS
 from runs.compute.base import ComputeFault
 from runs.compute.table import COMPUTE
 from runs.local_model.server import why_not
@@ -109,6 +111,23 @@ def keys() -> Finding:
     return Finding("keys", not told, detail, f"chmod 600 {' '.join(map(str, told))}")
 
 
+def walls() -> Finding:
+    """Whether the vault's parts have a user and a role of their own. One user for all is allowed, and told."""
+    found, words = people.find()
+    if found is None:
+        cure = (
+            "Who gets code into the web part could read the vault's key. Start `manage.py serve` as root to part them."
+        )
+        return Finding("walls", False, words, cure, needed=False)
+    wrong = [str(file) for file in private_files(settings.KEYS_DIR) if file.stat().st_uid != found.vault]
+    if wrong:
+        return Finding("walls", False, f"{wrong[0]} is not uid {found.vault}'s", "Start `manage.py serve` once more.")
+    if not settings.EMBEDDED_DATABASE and not all(os.environ.get(name) for name in ROLE_URLS.values()):
+        cure = f"Set {' and '.join(ROLE_URLS.values())} (docs/settings.md)."
+        return Finding("walls", False, f"{words}; but all enter the database as its owner", cure, needed=False)
+    return Finding("walls", True, f"{words}; each with a role of its own in the database")
+
+
 def disk() -> Finding:
     folder = settings.DATA_DIR if settings.DATA_DIR.exists() else settings.DATA_DIR.parent
     try:
@@ -154,7 +173,7 @@ def egress_proxy() -> Finding:
 
 
 CHECKS: tuple[Callable[[], Finding], ...] = (
-    database, clock, broker, keys, gateway, egress_proxy, disk, sandbox, local_model,
+    database, clock, broker, keys, walls, gateway, egress_proxy, disk, sandbox, local_model,
 )  # fmt: skip
 
 

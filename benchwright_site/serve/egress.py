@@ -11,6 +11,9 @@ from pathlib import Path
 
 from django.conf import settings
 
+from benchwright_site.serve.postgres import leashed
+from benchwright_site.serve.walls import people
+
 INSTALLER = settings.BASE_DIR / "scripts" / "install.py"
 # What the proxy's process is given of this one's environment: nothing that could open keys or a database.
 KEPT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "PYTHONUNBUFFERED")
@@ -54,6 +57,17 @@ def command(where: list[str]) -> list[str]:
     if not authority.is_file():
         raise EgressTrouble(f"{authority} is missing; `manage.py prepare` makes it")
     return [str(interpreter()), "-m", "egress", "--authority", str(authority), *where]
+
+
+def as_keeper(command: list[str]) -> list[str]:
+    """The same command, started as the vault's user where the parts have users of their own."""
+    found, _ = people.find()
+    if found is None:
+        return command
+    base = Path(os.path.realpath(interpreter())).parent.parent
+    trusted = os.environ.get("BENCHWRIGHT_EGRESS_TRUST")
+    more = [environment_folder(), base, *([Path(trusted)] if trusted else [])]
+    return leashed(command, user=found.keeper(more), parent=os.getppid())
 
 
 def environment(mine: Mapping[str, str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ def ensure_folders() -> None:
         data.chmod(passable)
         for name in SUBFOLDERS:
             (data / name).mkdir(parents=True, exist_ok=True)
-        (data / "keys").chmod(0o700)
+        _close(data / "keys", 0o700)
     except OSError as trouble:
         raise FolderTrouble(f"the data folder {data} can't be used: {trouble.strerror} ({trouble.filename})") from None
     _private(settings.RUN_DIR, passable)
@@ -41,7 +41,13 @@ def _private(folder: Path, mode: int) -> None:
     found = folder.lstat()
     if folder.is_symlink() or found.st_uid != os.geteuid():
         raise FolderTrouble(f"{folder} belongs to somebody else; remove it, or choose a shorter data folder")
-    folder.chmod(mode)
+    _close(folder, mode)
+
+
+def _close(folder: Path, mode: int) -> None:
+    """One that was given to the parts' users (`walls/owners.py`) has a mode of its own."""
+    if folder.stat().st_gid == os.getegid():
+        folder.chmod(mode)
 
 
 def ensure_secrets() -> None:

@@ -25,7 +25,7 @@ TUNING = (
     "shared_buffers=128MB",
     "max_connections=200",
     "synchronous_commit=on",
-    "unix_socket_permissions=0700",
+    "unix_socket_permissions=0777",  # the folder it lies in says who may come
     "log_min_messages=warning",
     "log_min_error_statement=panic",
     "log_checkpoints=off",
@@ -39,9 +39,12 @@ class DatabaseTrouble(RuntimeError):
     """The embedded PostgreSQL can't be made or started; the message says why and what to do."""
 
 
-def leashed(command: Sequence[str], *, user: str = "-", number: int = signal.SIGKILL) -> list[str]:
-    """The command line that runs ``command`` as ``user`` and ends it with this process."""
-    return [sys.executable, "-I", "-S", str(LEASH), str(int(number)), str(os.getpid()), user, *command]
+def leashed(
+    command: Sequence[str], *, user: str = "-", number: int = signal.SIGKILL, parent: int | None = None
+) -> list[str]:
+    """The command line that runs ``command`` as ``user`` and ends it with ``parent``, which is this process."""
+    held = str(os.getpid() if parent is None else parent)
+    return [sys.executable, "-I", "-S", str(LEASH), str(int(number)), held, user, *command]
 
 
 def system_user() -> str:
@@ -92,6 +95,7 @@ class Cluster:
     folder: Path
     sockets: Path
     options: tuple[str, ...] = ()
+    group: int | None = None  # a gid that may enter too, with a password (`walls/roles.py`)
 
     @property
     def url(self) -> str:
@@ -121,13 +125,14 @@ class Cluster:
     def prepare(self) -> None:
         """Make folders and, the first time, the cluster (about 2 s). Raises DatabaseTrouble."""
         user = system_user()
-        for path, mode in ((self.folder, 0o711), (self.data, 0o700), (self.sockets, 0o700)):
+        doors = 0o700 if self.group is None else 0o710
+        for path, mode in ((self.folder, 0o711), (self.data, 0o700), (self.sockets, doors)):
             path.mkdir(parents=True, exist_ok=True, mode=0o755)
             path.chmod(mode)
         if user != "-":
             entry = pwd.getpwnam(user)
-            for path in (self.data, self.sockets):
-                os.chown(path, entry.pw_uid, entry.pw_gid)
+            os.chown(self.data, entry.pw_uid, entry.pw_gid)
+            os.chown(self.sockets, entry.pw_uid, entry.pw_gid if self.group is None else self.group)
             if not walkable(self.folder):
                 raise DatabaseTrouble(
                     f"{self.folder}: root runs PostgreSQL as the user {user}, who can't enter this folder; "
@@ -135,6 +140,7 @@ class Cluster:
                 )
         if not (self.data / "PG_VERSION").exists():
             self._create(user)
+        self._say_who_may_enter(user)
         self._forget_dead_postmaster()
 
     def _create(self, user: str) -> None:
@@ -148,8 +154,12 @@ class Cluster:
         if done.returncode:
             (self.data / "PG_VERSION").unlink(missing_ok=True)
             raise DatabaseTrouble(f"initdb failed: {(done.stderr or done.stdout).strip()[-600:]}")
+
+    def _say_who_may_enter(self, user: str) -> None:
+        """Ourselves as the owner; whoever else reaches the socket, by a role's password. Written anew at each start."""
         us = {pwd.getpwuid(os.geteuid()).pw_name, user} - {"-"}
-        (self.data / "pg_hba.conf").write_text("local all postgres peer map=house\n")
+        ways = "local all postgres peer map=house\nlocal all all scram-sha-256\n"
+        (self.data / "pg_hba.conf").write_text(ways)
         (self.data / "pg_ident.conf").write_text("".join(f'house "{name}" postgres\n' for name in sorted(us)))
 
     def _forget_dead_postmaster(self) -> None:

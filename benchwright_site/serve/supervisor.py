@@ -5,8 +5,10 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Coroutine, Iterable, Iterator
+import sys
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -16,10 +18,10 @@ from django.db import DatabaseError, connections
 from benchwright_site.serve import egress, folders, parts
 from benchwright_site.serve.keeper import Keeper, NeverReady
 from benchwright_site.serve.output import Output
-from benchwright_site.serve.postgres import Cluster, DatabaseTrouble
+from benchwright_site.serve.postgres import Cluster, DatabaseTrouble, leashed
+from benchwright_site.serve.walls import cast, cells, owners, roles
 from runs.compute import runtime
-from runs.compute.base import ComputeFault, ScorerFault
-from runs.compute.table import COMPUTE
+from runs.compute.base import ComputeFault
 from runs.local_model.server import why_not
 
 
@@ -37,8 +39,9 @@ class CantServe(RuntimeError):
     """The server can't start; the message says why and what to do."""
 
 
-def embedded_cluster() -> Cluster:
-    return Cluster(settings.POSTGRES_DIR, settings.DATABASE_SOCKETS)
+def embedded_cluster(group: int | None = None) -> Cluster:
+    """``group``: a gid whose members may come to its socket too, with a password."""
+    return Cluster(settings.POSTGRES_DIR, settings.DATABASE_SOCKETS, group=group)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -70,7 +73,8 @@ class Supervisor:
         self.output = Output()
         self.keepers: list[Keeper] = []
         self.stop_asked = asyncio.Event()
-        self.environment = dict(os.environ)
+        self.environment = {name: value for name, value in os.environ.items() if name not in cast.ROLE_URLS.values()}
+        self.cast = cast.gathered()
         self.egress_calls: socket.socket | None = None
 
     async def serve(self) -> None:
@@ -84,6 +88,7 @@ class Supervisor:
             loop.add_signal_handler(number, self.stop_asked.set)
         with listen(self.options.host, self.options.port) as listener, self._database_lock():
             folders.ensure_secrets()
+            self._hand_over()
             url = self._describe(listener)
             try:
                 await self._until_stopped(self._start(listener))
@@ -94,6 +99,15 @@ class Supervisor:
                 raise CantServe(str(trouble)) from None
             finally:
                 await self._stop()
+
+    def _hand_over(self) -> None:
+        """Folders and keys to the users of the parts. Raises CantServe."""
+        self.output.say(self.cast.words)
+        if self.cast.people is not None:
+            try:
+                owners.hand_over(self.cast.people)
+            except OSError as trouble:
+                raise CantServe(f"{trouble.filename} can't be given to another user: {trouble.strerror}") from None
 
     @contextlib.contextmanager
     def _database_lock(self) -> Iterator[None]:
@@ -139,7 +153,7 @@ class Supervisor:
 
     async def _start(self, listener: socket.socket) -> None:
         if settings.EMBEDDED_DATABASE:
-            cluster = embedded_cluster()
+            cluster = embedded_cluster(self.cast.people.house if self.cast.people else None)
             self.output.say("starting the database")
             await asyncio.to_thread(cluster.prepare)
             await self._bring_up([parts.postgres(cluster)])
@@ -153,14 +167,15 @@ class Supervisor:
             await self._bring_up(now)
 
     def _parts(self, listener: socket.socket) -> list[parts.Part]:
-        chosen = [parts.gateway(), parts.sweeper()]
+        resident, worker = self.cast.resident(), self.cast.worker()
+        chosen = [parts.gateway(self.cast.gateway()), parts.sweeper(resident)]
         if self.options.local_model:
             port = free_port()
             self.environment["BW_PROVIDER_LOCAL_BASE_URL"] = f"http://127.0.0.1:{port}/v1"
-            chosen.append(parts.local_model(port))
-        chosen += [parts.worker(number, self.options.threads) for number in range(1, self.options.workers + 1)]
+            chosen.append(parts.local_model(port, resident))
+        chosen += [parts.worker(number, self.options.threads, worker) for number in range(1, self.options.workers + 1)]
         port = listener.getsockname()[1]
-        return [*chosen, parts.web(self.options.host, port, listener.fileno())]
+        return [*chosen, parts.web(self.options.host, port, listener.fileno(), resident)]
 
     async def _bring_up(self, some: Iterable[parts.Part]) -> None:
         keepers = [Keeper(part, self.output, self.environment) for part in some]
@@ -173,30 +188,41 @@ class Supervisor:
         """Migrations, the cache table, static files. Raises CantServe."""
         self.output.say("preparing tables and static files")
         try:
-            await asyncio.to_thread(_prepare_database)
+            await asyncio.to_thread(_prepare_database, self.cast.passwords if settings.EMBEDDED_DATABASE else {})
         except DatabaseError as trouble:
             raise CantServe(f"the database can't be prepared: {trouble}") from None
 
     async def _test_sandbox(self) -> None:
-        """Make the runtime and try the walls once; workers trust the note that this leaves. Never fatal."""
+        """Make the runtime and try the walls once, as a worker; workers trust the note it leaves. Never fatal."""
         if self.options.workers == 0:
             return
         self.output.say("testing the sandbox")
         try:
-            await asyncio.to_thread(runtime.ensure)
-            test = await COMPUTE["local"]().self_test()
-        except (ComputeFault, ScorerFault, OSError) as fault:
+            await asyncio.to_thread(_make_runtime)
+        except (ComputeFault, OSError) as fault:
             self.output.say(f"no sandbox on this machine: {fault}")
             return
-        if not test.ok:
-            self.output.say(f"the sandbox does not hold here, scorers are refused: {'; '.join(test.failures())[:600]}")
-            self.output.say("`manage.py doctor` says how to mend it")
-        elif not test.sandboxed:
-            self.output.say("BENCHWRIGHT_UNSAFE_LOCAL: scorers run without walls, and every run is marked so")
+        place = self.cast.worker()
+        told = await asyncio.create_subprocess_exec(
+            *leashed([sys.executable, parts.MANAGE, "try_walls"], user=place.user),
+            env={**self.environment, **place.environment},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            said, _ = await told.communicate()
+        finally:
+            if told.returncode is None:
+                told.kill()
+        for line in said.decode(errors="replace").splitlines():
+            self.output.say(line)
 
     async def _await_egress_calls(self) -> None:
         """The egress proxy starts when the gateway first calls it: most installations never need it."""
         self.egress_calls = egress.listen(settings.EGRESS_SOCKET)
+        if self.cast.people is not None:
+            os.chown(settings.EGRESS_SOCKET, self.cast.people.vault, self.cast.people.house)
         if self.options.egress:
             self.output.say("starting egress")
             await self._bring_up([parts.egress(self.egress_calls.fileno())])
@@ -221,12 +247,21 @@ class Supervisor:
         if self.egress_calls is not None:
             asyncio.get_running_loop().remove_reader(self.egress_calls.fileno())
             egress.close(self.egress_calls)
+        if self.cast.people is not None:
+            cells.remove()
         if self.keepers:
             self.output.say("stopped")
 
 
-def _prepare_database() -> None:
+def _prepare_database(passwords: Mapping[str, str]) -> None:
     try:
+        roles.make(passwords)
         call_command("prepare")
     finally:
         connections.close_all()  # this process watches; it talks to no database later
+
+
+def _make_runtime() -> None:
+    """What sandboxes see, made by us, so that workers need not write there."""
+    runtime.ensure()
+    runtime.trust(Path(settings.EGRESS_CERTIFICATE))

@@ -133,18 +133,21 @@ class LocalRoles:
 
     def _role(self, name: str) -> RoleProcess:
         ways = 2 if self.spec.way_out else 1
-        return RoleProcess(name, partial(self._launch, name), self._fence(), ways=ways)
+        fence = self._fence()
+        return RoleProcess(name, partial(self._launch, name, fence), fence, ways=ways)
 
     def _fence(self) -> cgroups.Fence | None:
         return cgroups.Fence(self.spec.memory_mb << 20, _tasks(self.spec))
 
-    def _launch(self, name: str, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
+    def _launch(
+        self, name: str, fence: cgroups.Fence | None, channel: int, stdout: int, stderr: int
+    ) -> "subprocess.Popen[bytes]":
         filter_fd = seccomp.open_program()
         try:
             trust = self.spec.way_out.trust if self.spec.way_out and name == "solve" else None
             argv = bubblewrap.command(self.runtime, self.spec, seccomp_fd=filter_fd, channel_fd=channel, trust=trust)
             return subprocess.Popen(  # noqa: S603 - an argv of ours
-                argv,
+                fence.around(argv) if fence else argv,
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
@@ -201,7 +204,9 @@ class UnsafeRoles(LocalRoles):
     def _way_out(self, way: WayOut) -> Message:
         return super()._way_out(way) | {"port": 0, "trust": str(way.trust / "certificates.pem")}
 
-    def _launch(self, name: str, channel: int, stdout: int, stderr: int) -> "subprocess.Popen[bytes]":
+    def _launch(
+        self, name: str, fence: cgroups.Fence | None, channel: int, stdout: int, stderr: int
+    ) -> "subprocess.Popen[bytes]":
         environment = bubblewrap.ENVIRONMENT | {"HOME": self.folder, "TMPDIR": self.folder}
         environment["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.defpath])
         return subprocess.Popen(  # noqa: S603 - an argv of ours

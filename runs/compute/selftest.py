@@ -58,7 +58,9 @@ def _walls() -> str:
     argv = bubblewrap.command(made, RolesSpec("self-test", ""), seccomp_fd=0, channel_fd=0)
     argv = [word for word in argv if not word.isdigit() or len(word) < 6]  # without the user, new each time
     boot = Path("/proc/sys/kernel/random/boot_id")
-    here = [made.sha256, *argv, str(os.geteuid()), platform.release(), boot.read_text() if boot.exists() else ""]
+    users = Path("/proc/self/uid_map")  # root of a user namespace is another root
+    here = [made.sha256, *argv, str(os.geteuid()), platform.release()]
+    here += [file.read_text() for file in (boot, users) if file.exists()]
     return hashlib.sha256("\0".join(here).encode() + seccomp.program()).hexdigest()[:24]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
+from django.conf import settings
 
 from runs.gateway import trying
 from runs.gateway.books import Beside, LeaseRefused
@@ -24,7 +25,7 @@ BACKLOG_BYTES = 16 << 20
 
 
 class ControlServer:
-    """Listens on a socket that only our own user can open."""
+    """Listens on a socket that only our own user can open, and the one named in ``settings.GATEWAY_PEER``."""
 
     def __init__(self, gate: "Gateway", path: str) -> None:
         self.gate = gate
@@ -38,6 +39,10 @@ class ControlServer:
             self.socket.bind(str(self.path))
         finally:
             os.umask(old)
+        if settings.GATEWAY_PEER:
+            os.chown(self.path, -1, settings.GATEWAY_PEER)
+            self.path.chmod(0o660)
+        self.may_call = {os.geteuid(), 0, settings.GATEWAY_PEER}
         self.socket.listen(64)
         self.socket.setblocking(False)
         self.loop.add_reader(self.socket.fileno(), self._accept)
@@ -46,7 +51,7 @@ class ControlServer:
     def _accept(self) -> None:
         with contextlib.suppress(BlockingIOError, InterruptedError):
             client, _ = self.socket.accept()
-            if _peer_uid(client) not in (os.geteuid(), 0):
+            if _peer_uid(client) not in self.may_call:
                 client.close()
                 return
             self.open.add(Control(self, client))

@@ -68,7 +68,7 @@ def run(bw: Benchwright, *expressions: str, network: list[str]) -> list[Any]:
 def test_it_starts_no_proxy_where_no_run_needs_one(server: Server, bw: Benchwright) -> None:
     assert run(bw, "1 + 1", network=[]) == [2]
     assert proxies(server) == []
-    assert not server.said("egress")
+    assert not server.said("a run needs the egress proxy")
 
 
 def test_it_starts_the_proxy_for_a_run_that_declares_hosts(server: Server, bw: Benchwright, hosts: Hosts) -> None:

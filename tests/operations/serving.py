@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchwright_site.serve.postgres import leashed
+
 ROOT = Path(__file__).resolve().parents[2]
 MARKS = {  # how each part is told from the others by its command line
     "web": b"benchwright_site.web",
@@ -29,8 +31,9 @@ def environment(data: Path) -> dict[str, str]:
     return {**kept, "BENCHWRIGHT_DATA": str(data)}
 
 
-def manage(data: Path, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+def manage(data: Path, *arguments: str, given: str = "", user: str = "-") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "manage.py"), *arguments]
+    command = command if user == "-" else leashed(command, user=user)
     return subprocess.run(
         command, cwd=ROOT, env=environment(data), input=given, text=True, capture_output=True, timeout=120
     )
@@ -67,10 +70,12 @@ def pids() -> list[int]:
 
 
 class Server:
-    def __init__(self, data: Path, *options: str) -> None:
+    def __init__(self, data: Path, *options: str, user: str = "-") -> None:
+        """``user``: as the leash takes it."""
         self.data = data
         self.lines: list[str] = []
         command = [sys.executable, str(ROOT / "manage.py"), "serve", "--port", "0", *options]
+        command = command if user == "-" else leashed(command, user=user)
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=environment(data), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
@@ -147,8 +152,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(data: Path, *options: str) -> Iterator[Server]:
-    server = Server(data, *options)
+def serving(data: Path, *options: str, user: str = "-") -> Iterator[Server]:
+    server = Server(data, *options, user=user)
     try:
         yield server
     finally:

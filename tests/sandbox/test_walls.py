@@ -456,7 +456,7 @@ def mount_spaces(pids: Iterable[int]) -> set[str]:
 
 
 def groups_left() -> list[Path]:
-    homes = {home for controller in ("memory", "pids") for home in cgroups._homes(controller)}
+    homes = {home for controller in ("memory", "pids") for home in cgroups.homes(controller)}
     return [group for home in homes for group in home.glob(cgroups.PREFIX + "*")]
 
 

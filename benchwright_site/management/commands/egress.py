@@ -27,6 +27,8 @@ class Command(BaseCommand):
                 return
             where = ["--fd", str(descriptor)] if descriptor is not None else ["--socket", settings.EGRESS_SOCKET]
             command = egress.command(where)
+            if descriptor is not None:
+                command = egress.as_keeper(command)
         except egress.EgressTrouble as trouble:
             if descriptor is not None:
                 with socket.socket(fileno=descriptor) as listener:

@@ -9,12 +9,13 @@ from django.core.management.base import BaseCommand
 from django.db import connection
 
 from benchwright_site.serve.folders import ensure_folders, ensure_secrets
+from benchwright_site.serve.walls import roles
 
 LOCK = 0x42454E43  # one advisory lock for whoever prepares this database
 
 
 class Command(BaseCommand):
-    help = "Make folders and keys, migrate the database, make the cache table, collect static files."
+    help = "Make folders and keys, migrate the database, give its roles their rights, collect static files."
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -25,6 +26,7 @@ class Command(BaseCommand):
             try:
                 call_command("migrate", interactive=False, verbosity=0)
                 call_command("createcachetable", verbosity=0)
+                roles.grant()
             finally:
                 cursor.execute("select pg_advisory_unlock(%s)", [LOCK])
         if _static_is_stale():

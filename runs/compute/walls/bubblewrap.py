@@ -69,8 +69,14 @@ def _give_up_root() -> list[str]:
 
 def spare_uid() -> int:
     """A uid that this machine (or the container's own user namespace) maps and that nobody else has."""
+    first, count = spare_uids()
+    return first + random.randrange(count)  # noqa: S311 - not a secret, only spread out
+
+
+def spare_uids() -> tuple[int, int]:
+    """The first of them, and how many there are."""
     for line in Path("/proc/self/uid_map").read_text().splitlines():
         start, _, count = map(int, line.split())
         if start <= FIRST_UID and start + count >= FIRST_UID + UIDS:
-            return FIRST_UID + random.randrange(UIDS)  # noqa: S311 - not a secret, only spread out
-    return 60_600 + random.randrange(400)  # noqa: S311
+            return FIRST_UID, UIDS
+    return 60_600, 400
