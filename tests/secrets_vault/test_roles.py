@@ -9,10 +9,15 @@ from django.db import ProgrammingError, connection, transaction
 from accounts.models import User
 from accounts.principal import BrowserSession
 from benchwright_site.serve.walls import roles
-from runs.gateway import scanning
+from runs.blocking import note_blocked
+from runs.gateway import scanning, store
 from runs.gateway.egress import grants
-from secrets_vault import queries, vault
-from secrets_vault.models import Secret, SecretVersion
+from runs.gateway.journal import Call
+from runs.models import ModelCall, Run
+from secrets_vault import queries, uses, vault
+from secrets_vault.host_policy.blocked import Blocked
+from secrets_vault.models import BlockedHost, Secret, SecretUse, SecretVersion
+from tests.factories import planned
 
 RULE = {"host_pattern": "a.test", "inject_kind": "bearer", "inject_target": "Authorization"}
 VALUE = "tok-0123456789abcdef"
@@ -85,6 +90,24 @@ def test_the_gateway_reads_values_and_changes_none(alice: User, act_as: As, monk
     ):
         with pytest.raises(ProgrammingError, match="permission denied"), transaction.atomic():
             change()
+
+
+def test_the_gateway_writes_what_came_of_a_run(alice: User, act_as: As) -> None:
+    secret = kept(alice)
+    run = planned.run(alice, [{"task_id": "t", "input": "", "expected": ""}])
+    Run.objects.filter(id=run.id).update(status="running")
+    act_as(roles.GATEWAY)
+    assert note_blocked(run.id, [Blocked("b.test", "host_blocked")])
+    with connection.cursor() as cursor:
+        uses.NOTES.take()
+        uses.note(uses.Use(secret.id, 1, str(run.id), "egress", "a.test", "/"))
+        cursor.execute(uses.WRITE, [uses.NOTES.take()])
+        cursor.execute(store.WRITE, [store.rows_of([Call(str(run.id), 0, 1, "hash", 0)])])
+        cursor.execute("notify bell")
+    assert Run.objects.filter(id=run.id).update(scan_state="clean") == 1
+    act_as(None)
+    counted = (BlockedHost, SecretUse, ModelCall)
+    assert [model.objects.count() for model in counted] == [1, 1, 1]
 
 
 def test_it_takes_back_what_a_role_was_given_by_hand(alice: User, act_as: As) -> None:

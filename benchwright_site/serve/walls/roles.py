@@ -78,6 +78,7 @@ def _for_gateway() -> Iterable[str]:
     for room in GATEWAY_READS:
         for model in apps.get_app_config(room).get_models():
             yield f"GRANT SELECT ON {model._meta.db_table} TO {{role}}"
+    yield "GRANT SELECT (id) ON accounts_user TO {role}"  # whose hosts are counted
     for table, acts in GATEWAY_WRITES.items():
         yield f"GRANT {acts} ON {table} TO {{role}}"
     yield "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {role}"
