@@ -82,6 +82,7 @@ def _requested(principal: Principal, body: LaunchBody) -> Run:
     bound = suts.bind(principal, asked) if asked is not None else suts.BoundSut({}, {})
     if asked is not None:
         suts.check_priced(bound, ceilings)
+    suts.check_drivers(principal, fields.get("driver"), fields.get("phase_models", {}))
     suts.check_names(principal, fields.get("secrets", []))
     return Run(
         owner=principal.account,

@@ -150,6 +150,24 @@ def check_judge(principal: Principal, declared: Mapping[str, Any] | None, phase_
         ) from None
 
 
+def check_drivers(principal: Principal, driver: Mapping[str, Any] | None, phase_models: Mapping[str, Any]) -> None:
+    """Raise what ``bind`` raises, in words about the driver, where a model that authors could not be asked."""
+    chosen = {"driver": driver, **{name: each for name, each in phase_models.items() if name != "judge"}}
+    for name, each in chosen.items():
+        if not each:
+            continue
+        try:
+            bind(principal, Sut(model=each["model"], provider=each["provider"]))
+        except DomainError as refusal:
+            loc = ["body", "driver"] if name == "driver" else ["body", "phase_models", name]
+            raise DomainError(
+                refusal.code,
+                f"The driver {each['model']} at {each['provider']} can't be asked. {refusal.detail} Or leave it out: "
+                "the builtin driver needs no model.",
+                errors=[{"loc": loc, "msg": refusal.detail}],
+            ) from None
+
+
 def check_names(principal: Principal, secrets: Sequence[str]) -> None:
     """Raise validation_failed for a name in ``secrets`` that the account has no secret of."""
     for at, name in enumerate(secrets):

@@ -4,7 +4,7 @@ from kernel.table import Table
 from runs.driver.base import Driver
 from runs.models import Run
 
-DRIVERS = Table("driver", {"builtin": "runs.driver.builtin:Builtin"})
+DRIVERS = Table("driver", {"builtin": "runs.driver.builtin:Builtin", "llm": "runs.driver.llm.driver:Llm"})
 
 
 def driver_of(run: Run) -> Driver:

@@ -11,7 +11,7 @@ class Analyze(Solo):
     async def do(self, context: Context) -> Done:
         run = context.run
         rows = await driver_of(run).analyze(context, run.findings["find"])
-        subset = await context.orm(Subset.objects.get, rows.subset_id)
+        subset = await context.orm(lambda: Subset.objects.get(pk=rows.subset_id))
         caps = (limits.parse(run.limits).run.tasks, run.findings["find"].get("limit"))
         if rows.positions is not None:
             positions: list[int] | None = plan.sliced(rows.positions, *caps)

@@ -12,7 +12,7 @@ class Atomize(Solo):
         run = context.run
         found = run.findings  # of a fork of a run that was launched without words: nothing
         scorer = await driver_of(run).atomize(context, found.get("find", {}), found.get("analyze", {}))
-        impl = await context.orm(Impl.objects.get, scorer.impl_id)
+        impl = await context.orm(lambda: Impl.objects.get(pk=scorer.impl_id))
         own = await context.orm(registry.is_own_impl, run.owner, impl)
         doc = {**scorer.doc, "impl": impl.pk, "reused": scorer.reused}
         return Done(doc, {"impl_id": impl.pk, "foreign_impl": not own})

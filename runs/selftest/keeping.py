@@ -64,6 +64,12 @@ def subject_of(impl: Impl, revision: int | None = None, chance: float | None = N
     )
 
 
+def rows_of(subset_id: str, revision: int, start: int, count: int) -> list[str]:
+    """The JSON texts of rows of a subset, by position from ``start``."""
+    rows = registry.task_rows(subset_id, revision, list(range(start, start + count)))
+    return [row.row_text for row in rows]
+
+
 def _sample(subset_id: str, revision: int, count: int) -> Sequence[tuple[str, str]]:
     """Rows in a random order that is the same each time, so that a beginning of them is fair, too."""
     order = random.Random(subset_id).sample(range(count), min(count, MOST_ROWS))  # noqa: S311 - no secret

@@ -117,7 +117,7 @@ async def _proven(context: Context, plan: Mapping[str, Any], impl: Impl, *, reus
 async def _verdict(context: Context, impl: Impl, chance: float | None) -> Verdict:
     """The kept one, or a new one, which is kept."""
     revision = context.run.subset_revision
-    impl = await context.orm(Impl.objects.select_related("subset").get, impl.pk)
+    impl = await context.orm(lambda: Impl.objects.select_related("subset").get(pk=impl.pk))
     kept = keeping.kept_verdict(impl, revision)
     if kept is not None:
         return kept
