@@ -1,0 +1,77 @@
+"""Two small questions to a driver model: which of the candidates is meant, and which column is which."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from runs.context import Context
+from runs.driver.asking import Asker
+from runs.driver.llm.conversation import Talk
+
+CHOOSE = """You read a request for a benchmark run and choose which of the candidates it means. Choose only where the
+words of the request leave no doubt; a wrong benchmark is worse than none. If two fit equally well, or none does, the
+choice is null."""
+MAP = """You say which columns of a data set hold what, so that its rows become tasks of a benchmark. Use only columns
+that are listed. The question is what a model is asked, expected is its right answer, choices are the options of
+multiple choice."""
+
+
+class Choice(BaseModel):
+    choice: str | None = Field(description="The id of one candidate, or null.")
+    reason: str = Field(default="", max_length=500)
+
+
+class Columns(BaseModel):
+    """``can`` = no: these rows can't be tasks."""
+
+    can: Literal["yes", "no"]
+    question: str | None = None
+    expected: str | None = None
+    choices: list[str] | None = Field(default=None, max_length=26)
+    task_id: str | None = None
+
+
+async def choose(
+    context: Context, asker: Asker, place: int, request: str, hints: Sequence[Any], choices: Sequence[Mapping[str, Any]]
+) -> Choice:
+    """The candidate that the request means; ``choice`` None where that is in doubt. Raises PhaseError."""
+    known = [str(one["id"]) for one in choices]
+
+    async def check(found: Choice) -> str | None:
+        return None if found.choice is None or found.choice in known else f"choice must be null or one of {known}"
+
+    listed = [{name: one.get(name) for name in ("id", "name", "part", "reason")} for one in choices]
+    brief = json.dumps({"request": request, "hints": list(hints), "candidates": listed}, ensure_ascii=False)
+    return await Talk(context, asker, place, Choice, (), check).hold(CHOOSE, brief)
+
+
+async def map_columns(
+    context: Context, asker: Asker, place: int, request: str, columns: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Hints about columns, as a person would give them; [] where the rows can't be tasks. Raises PhaseError.
+
+    ``columns``: [{"name", "examples", …}] as the rows' reader saw them.
+    """
+    known = [str(one["name"]) for one in columns]
+
+    async def check(found: Columns) -> str | None:
+        named = [found.question, found.expected, found.task_id, *(found.choices or [])]
+        unknown = [name for name in named if name is not None and name not in known]
+        if unknown:
+            return f"There is no column {unknown[0]!r}. Columns: {', '.join(known)}."
+        if found.can == "yes" and (found.question is None or found.expected is None):
+            return "Name at least the columns of question and expected, or say that it can't be done."
+        return None
+
+    brief = json.dumps({"request": request, "columns": list(columns)}, ensure_ascii=False, default=str)
+    found = await Talk(context, asker, place, Columns, (), check).hold(MAP, brief[:20_000])
+    if found.can == "no":
+        return []
+    hints = [f'question column is "{found.question}"', f'answer column is "{found.expected}"']
+    if found.choices:
+        hints.append("choices are " + ", ".join(f'"{name}"' for name in found.choices))
+    if found.task_id:
+        hints.append(f'id column is "{found.task_id}"')
+    return hints
