@@ -16,11 +16,18 @@ from runs.schemas import Sut
 class Find(Solo):
     async def do(self, context: Context) -> Done:
         found = await driver_of(context.run).find(context)
-        columns = {} if context.run.sut else await context.orm(_bound, context.run, found)
+        run = context.run
+        columns = _told(run, found) if run.sut else await context.orm(_bound, run, found)
         doc = {**found.doc, "source": found.source, "limit": found.limit, "sut": found.sut}
-        if found.trials is not None and context.run.trials == 1:
+        if found.trials is not None and run.trials == 1:
             columns["trials"] = found.trials
         return Done(doc, columns)
+
+
+def _told(run: Run, found: Found) -> dict[str, Any]:
+    """The model that the launch names, with the parameters that the words name; the launch's own go before them."""
+    said = found.doc.get("params")
+    return {"sut": {**run.sut, "params": {**said, **(run.sut.get("params") or {})}}} if said else {}
 
 
 def _bound(run: Run, found: Found) -> dict[str, Any]:

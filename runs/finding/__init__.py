@@ -1,0 +1,6 @@
+"""Reads what a request in words asks for: ``read``. docs/catalogue.md tells how."""
+
+from runs.finding.known import Known, KnownBenchmark, KnownSubset
+from runs.finding.reading import Problem, Reading, read
+
+__all__ = ["Known", "KnownBenchmark", "KnownSubset", "Problem", "Reading", "read"]

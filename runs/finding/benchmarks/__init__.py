@@ -1,0 +1,1 @@
+"""Which benchmark and which part of it a request names."""

@@ -1,0 +1,90 @@
+"""A data set that a request names outright: by its address, or as owner/name."""
+
+import re
+from dataclasses import dataclass
+
+Span = tuple[int, int]
+_URL = re.compile(r"(?:https?|hf)://[!-~]+", re.IGNORECASE)
+_HUB = re.compile(
+    r"^(?:https?://(?:www\.)?(?:huggingface\.co|hf\.co)/datasets/|hf://datasets/)(?P<ref>[\w.-]+/[\w.-]+)"
+    r"(?:/viewer/(?P<config>[\w.-]+)(?:/(?P<split>[\w.-]+))?)?(?:@(?P<revision>\w+))?",
+    re.IGNORECASE | re.ASCII,
+)
+SLASHED = re.compile(
+    r"(?<![A-Za-z0-9/.:@_-])(?P<ref>[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*)(?![A-Za-z0-9/@:_-])"
+)
+_SAID = re.compile(
+    r"(?:data ?sets?|datensatz|datensätze|jeux? de données|conjunto de datos|数据集|データセット|"
+    r"hugging ?face|\bhf\b|rows? of)"
+    r"\W{0,4}(?:the|der|le|el|von|de)?\W{0,3}$",
+    re.IGNORECASE,
+)
+_SAID_BEHIND = re.compile(r"^\W{0,3}(?:data ?set|datensatz|数据集|データセット)", re.IGNORECASE)
+_DETAIL = re.compile(
+    r"\b(?P<what>config|configuration|subset|split|revision)\s*[=:]?\s*[\"']?(?P<value>[A-Za-z0-9][\w.-]*)",
+    re.IGNORECASE,
+)
+_NOT_A_VALUE = frozenset(["of", "the", "with", "on", "and", "for", "from", "in", "to", "is"])
+
+
+@dataclass(frozen=True)
+class Named:
+    """A data set said outright. ``kind``: "huggingface" or "url"."""
+
+    kind: str
+    ref: str
+    span: Span
+    config: str | None = None
+    split: str | None = None
+    revision: str | None = None
+
+    def source(self) -> dict[str, str]:
+        """As Find hands it on."""
+        details = {"config": self.config, "split": self.split, "revision": self.revision}
+        given = {name: value for name, value in details.items() if value is not None}
+        return {
+            "kind": self.kind,
+            "ref": self.ref,
+            **given,
+            "name": self.ref if self.kind == "huggingface" else _end(self.ref),
+        }
+
+
+def addresses(text: str) -> list[Named]:
+    """Those named by an address."""
+    found = []
+    for one in _URL.finditer(text):
+        address = one.group().rstrip(".,;:!?)]}'\"")
+        span = (one.start(), one.start() + len(address))
+        hub = _HUB.match(address)
+        if hub:
+            found.append(Named("huggingface", hub["ref"], span, hub["config"], hub["split"], hub["revision"]))
+        elif address.lower().startswith("http"):
+            found.append(Named("url", address, span))
+    return found
+
+
+def said(text: str, known: frozenset[str]) -> list[Named]:
+    """Those named as owner/name: beside a word for data set, or among the ``known`` ones (in lower case)."""
+    found = []
+    for one in SLASHED.finditer(text):
+        ref = one["ref"].rstrip(".")
+        span = (one.start(), one.start() + len(ref))
+        called = _SAID.search(text[: span[0]]) or _SAID_BEHIND.search(text[span[1] :])
+        if called or ref.lower() in known:
+            found.append(_detailed(Named("huggingface", ref, span), text))
+    return found
+
+
+def _detailed(named: Named, text: str) -> Named:
+    """With the configuration, split and revision that the words beside it name."""
+    told: dict[str, str] = {}
+    for one in _DETAIL.finditer(text, named.span[1]):
+        what = one["what"].lower()
+        if one["value"].lower() not in _NOT_A_VALUE:
+            told.setdefault("config" if what in ("configuration", "subset") else what, one["value"])
+    return Named(named.kind, named.ref, named.span, told.get("config"), told.get("split"), told.get("revision"))
+
+
+def _end(address: str) -> str:
+    return address.split("?")[0].rstrip("/").rsplit("/", 1)[-1] or address

@@ -1,0 +1,163 @@
+"""How many samples and trials a request asks for, and which parameters of the model."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from runs.finding.vocabulary import NUMBERS, SAMPLES, TRIALS
+from runs.finding.words import distance
+
+Span = tuple[int, int]
+_NUMBER = rf"(?P<n>\d{{1,3}}(?:[,.'\u00a0 ]\d{{3}})+(?!\d)|\d+(?:\.\d+)?k\b|\d+|{'|'.join(NUMBERS)})"
+_FREE = r"(?<![\w.,@/-])"
+_DECIMAL = r"(?P<x>\d+(?:[.,]\d+)?)"
+_IS = r"\s*(?:=|:|of|at|to|is|de|von|bei|auf|a|di|は|为|設定)?\s*"
+_I = re.IGNORECASE
+
+_COUNTED = re.compile(
+    rf"{_FREE}{_NUMBER}\s*(?P<adjective>premières|premiers|primeras|primeros|primi|prime|random|first)?\s*[-]?(?P<unit>[^\W\d_]+)",
+    _I,
+)
+_LED = re.compile(
+    r"\b(?:first|limit(?:ed)?(?:\s+to)?|at most|max(?:imum|\.)?|only|just|nur|ersten?|top|n|premières|premiers|"
+    rf"primeras|primeros|prime|primi|solo|seulement|sample|subset of)\s*[=:]?\s*{_NUMBER}"
+    r"(?!\s*[-.]?(?:tokens?|\d|%|trials?|runs?|times?|shot))\b",
+    _I,
+)
+_EAST = re.compile(
+    r"(?:前|最初の|仅|只|只跑|随机)?\s*(?P<n>\d+)\s*(?P<unit>道题|个问题|个样本|题|條|条|问|問題|問|件|例|サンプル|個|個の)"
+)
+_EAST_TRIALS = re.compile(r"(?P<n>\d+)\s*(?:次|回|遍)")
+_TIMES = re.compile(rf"(?:{_FREE}(?P<before>\d+)\s*[x×]|(?<![\w])[x×]\s*(?P<after>\d+))(?!\w)", _I)
+_PER = re.compile(
+    r"\s+(?:per|pro|par|por|je|für jedes|for each|for every)\s+"
+    r"(?!question|task|sample|item|row|frage|aufgabe|pregunta)\w+|\s+(?:in|of|from) each\b",
+    _I,
+)
+_SHARE = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?\s*(?:%|percent\b|prozent\b|pour cent\b|por ciento\b)", _I)
+_PASS = re.compile(r"\bpass\s?[@^]\s?(?P<k>\d+)\b", _I)
+_SHOTS = re.compile(r"\b(?:\d+|zero|few|five|one)[- ]?shots?\b", _I)
+_TOKENS = r"max(?:imum|\.)?"
+_EFFORT = "minimal|low|medium|high"
+_PARAMS: tuple[tuple[str, type, str], ...] = (
+    ("temperature", float, rf"(?:\b(?:temperature|temperatura|temperatur|température|temp)\b|温度){_IS}{_DECIMAL}"),
+    ("top_p", float, rf"\btop[-_ ]?p\b{_IS}{_DECIMAL}"),
+    ("max_tokens", int, rf"\b{_TOKENS}[-_ ]?(?:output[-_ ])?tokens\b{_IS}(?P<x>\d+)"),
+    ("max_tokens", int, rf"\b(?:{_TOKENS}|at most)\s+(?P<x>\d+)\s+tokens\b"),
+    ("max_tokens", int, rf"{_FREE}(?P<x>\d+)\s+max[-_ ]?tokens\b"),
+    ("seed", int, rf"\b(?:seed|random seed){_IS}(?P<x>\d+)"),
+    ("reasoning_effort", str, rf"\breasoning(?:[-_ ]effort)?{_IS}(?P<x>{_EFFORT})\b"),
+    ("reasoning_effort", str, rf"\b(?P<x>{_EFFORT}) reasoning(?: effort)?\b"),
+)
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """``limits``: every number of samples that is said, each once. ``spans``: what of the text that was.
+
+    ``unread``: a number that is no limit of a run (a share, so many of each part, none).
+    ``bare``: numbers without a word.
+    """
+
+    limits: tuple[int, ...] = ()
+    trials: int | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    unread: str = ""
+    bare: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
+
+
+def read(text: str) -> Quantities:
+    """``text``: plain (``words.plain``), with whatever else is known to hold numbers blanked out."""
+    params, spans = _params(text)
+    rest = blanked(text, spans)
+    notes: list[str] = []
+    shares = [one.span() for one in _SHARE.finditer(rest)]
+    unread = [rest[start:stop] for start, stop in shares]
+    shots = [one for one in _SHOTS.finditer(rest)]
+    if shots:
+        notes.append(f"{shots[0].group()}: examples before the question are the scorer's, so this was not followed.")
+    spans += [*shares, *(one.span() for one in shots)]
+    rest = blanked(text, spans)
+    trials, limits = [], []
+    for count, what, span in _counts(rest):
+        if what == "trials":
+            trials.append(count)
+        elif what == "samples" and _PER.match(rest, span[1]):
+            unread.append(rest[span[0] : span[1]].strip() + _PER.match(rest, span[1]).group())  # type: ignore[union-attr]
+        elif what == "samples" and count == 0:
+            unread.append(rest[span[0] : span[1]].strip())
+        elif what == "samples":
+            limits.append(count)
+        spans.append(span)
+    passes = [int(one["k"]) for one in _PASS.finditer(text)]
+    times = [*trials, *(count for count in passes if count > 1)]
+    return Quantities(
+        tuple(dict.fromkeys(limits)),
+        times[0] if times else None,
+        params,
+        "; ".join(unread),
+        (),
+        tuple(notes),
+        tuple(spans),
+    )
+
+
+def blanked(text: str, spans: list[Span] | tuple[Span, ...]) -> str:
+    """The text with signs that name nothing in the place of the spans, and of the same length."""
+    for start, stop in spans:
+        text = f"{text[:start]}{'|' * (stop - start)}{text[stop:]}"
+    return text
+
+
+def _params(text: str) -> tuple[dict[str, Any], list[Span]]:
+    params: dict[str, Any] = {}
+    spans: list[Span] = []
+    for name, kind, pattern in _PARAMS:
+        for found in re.finditer(pattern, text, _I):
+            value = found["x"]
+            params.setdefault(name, kind(value.replace(",", ".") if kind is float else value.lower()))
+            spans.append(found.span())
+    return params, spans
+
+
+def _counts(text: str) -> Iterator[tuple[int, str, Span]]:
+    """(number, "samples" or "trials", where), each place once."""
+    taken: list[Span] = []
+    for found, count, what in _found(text):
+        span = found.span()
+        if not any(start < span[1] and span[0] < stop for start, stop in taken):
+            taken.append(span)
+            yield count, what, span
+
+
+def _found(text: str) -> Iterator[tuple[re.Match[str], int, str]]:
+    for one in _EAST_TRIALS.finditer(text):
+        yield one, int(one["n"]), "trials"
+    for one in _EAST.finditer(text):
+        yield one, int(one["n"]), "samples"
+    for one in _COUNTED.finditer(text):
+        what = _unit(one["unit"].lower())
+        if one["adjective"] and not what:
+            what = "samples"
+        if what:
+            yield one, _int(one["n"]), what
+    for one in _LED.finditer(text):
+        yield one, _int(one["n"]), "samples"
+    for one in _TIMES.finditer(text):
+        yield one, int(one["before"] or one["after"]), "trials"
+
+
+def _unit(word: str) -> str:
+    for what, known in (("samples", SAMPLES), ("trials", TRIALS)):
+        if word in known or (len(word) > 5 and any(distance(word, one) == 1 for one in known if len(one) > 5)):
+            return what
+    return ""
+
+
+def _int(text: str) -> int:
+    if text.lower() in NUMBERS:
+        return NUMBERS[text.lower()]
+    return int(float(text[:-1]) * 1000) if text[-1] in "kK" else int(re.sub(r"\D", "", text))

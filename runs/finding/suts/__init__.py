@@ -1,0 +1,1 @@
+"""Which model a request names, and at which provider: ``settling.read``."""
