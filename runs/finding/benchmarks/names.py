@@ -75,8 +75,12 @@ class Index:
     lengths: dict[int, list[str]] = field(default_factory=dict)
 
     def copied(self) -> "Index":
-        names = ({key: list(found) for key, found in one.items()} for one in (self.whole, self.pieces, self.eastern))
-        return Index(*names, lengths={length: list(keys) for length, keys in self.lengths.items()})
+        return Index(
+            {key: list(found) for key, found in self.whole.items()},
+            {key: list(found) for key, found in self.pieces.items()},
+            {key: list(found) for key, found in self.eastern.items()},
+            {length: list(keys) for length, keys in self.lengths.items()},
+        )
 
     def add(self, name: str, found: _Name, *, slips: bool = True) -> None:
         if not is_latin(name):
