@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Count, Q, QuerySet, Sum
 
 from accounts.principal import Principal
-from registry import queries, visibility
+from registry import queries, verdicts, visibility
 from registry.models import Benchmark, ImplRegistration
 
 BENCHMARKS, ROWS, MOST = 24, 25, 10**6
@@ -135,4 +136,6 @@ def scorer(principal: Principal | None, impl_id: str) -> dict[str, Any]:
         "own": principal is not None and found.owner_id == principal.account.pk,
         "lines": impl.code.count("\n") + 1,
         "grader": json.dumps(impl.grader, indent=2, ensure_ascii=False) if impl.grader else "",
+        "verdict": verdicts.of_impl(impl, principal),
+        "tested": None if impl.verdict is None else datetime.fromisoformat(impl.verdict["at"]),
     }

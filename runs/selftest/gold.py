@@ -158,7 +158,7 @@ def _call(value: Any) -> dict[str, Any] | None:
 def _first_of_each(listed: Mapping[str, Any]) -> dict[str, Any]:
     made = {}
     for name, options in listed.items():
-        kept = [one for one in options if one != ""] if isinstance(options, list) else [options]
+        kept = [one for one in options if one != ""] if isinstance(options, list) and options else [options]
         if kept and not (isinstance(options, list) and "" in options):
             made[name] = _plain(kept[0])
     return made

@@ -360,7 +360,7 @@ def difference(call, goal):
         if key not in want_args:
             return f"{shown(name)}: the argument {shown(key)} was not expected."
     for key, value in want_args.items():
-        options = value if listed and isinstance(value, list) else [value]
+        options = value if listed and isinstance(value, list) and value else [value]  # [] stands for itself
         if key not in args:
             if not (listed and "" in options):
                 return f"{shown(name)}: the argument {shown(key)} is missing."
@@ -390,7 +390,7 @@ def acceptable(got, want, listed):
 
 
 def acceptable_key(got, key, value, listed):
-    options = value if listed and isinstance(value, list) else [value]
+    options = value if listed and isinstance(value, list) and value else [value]  # [] stands for itself
     if key not in got:
         return listed and "" in options
     return any(acceptable(got[key], option, listed) for option in options)

@@ -27,6 +27,7 @@ def _set(**fields: Any) -> Callable[[re.Match[str]], Change]:
 
 TEXTS, ALL = ("exact", "contains"), ("exact", "contains", "regex", "numeric", "choice", "tool_calls")
 NUMBER = r"(\d+(?:\.\d+)?(?:e-?\d+)?)"
+ORDER = r"(?:the )?order(?: of (?:the )?(?:function |tool )?calls)?"
 SETS = r"compare (?:them |calls |the calls )?(?:as )?sets?(?: of (?:\{[^}]*\}|[\w ]+?(?= instead|$|[.,;])))?"
 # Tried in this order; what one has read is not read again, so that "case-sensitive" comes before "case".
 WISHES = (
@@ -44,10 +45,10 @@ WISHES = (
     Wish(r"ignore (?:the |extra )?(?:white ?space|spaces)"
          r"|(?:white ?space|spaces) (?:does not|do not|doesn't|don't|should not|shouldn't) matter",
          TEXTS, _set(normalise={"ignore_whitespace": True})),
-    Wish(r"(?:the )?order (?:does not|doesn't|should not|shouldn't|must not) matter|ignore (?:the |their |call )?order"
+    Wish(rf"{ORDER} (?:does not|doesn't|should not|shouldn't|must not) matter|ignore (?:the |their |call )?order"
          r"|(?:in )?any order|regardless of (?:the |their )?order|order[- ](?:insensitive(?:ly)?|independent(?:ly)?)"
          rf"|{SETS}(?: instead of (?:ordered )?lists)?", ("tool_calls",), _set(order="any")),
-    Wish(r"(?:the )?order (?:matters|should matter|must matter)|(?:in )?(?:the )?same order"
+    Wish(rf"{ORDER} (?:matters|should matter|must matter)|(?:in )?(?:the )?same order"
          r"|(?:make (?:it|them) )order[- ]sensitive", ("tool_calls",), _set(order="same")),
     Wish(r"(?:with |use |allow )?(?:a |an )?relative tolerance (?:of )?" + NUMBER + r"( ?%)?", ("numeric",),
          lambda match: {"relative": float(match[1]) / (100 if match[2] else 1)}),

