@@ -34,9 +34,7 @@ def estimate(
     usage = Usage(int(tokens_in * cells), tokens_out * cells, 0, 0, None, True)
     cost = _cost(usage, sut)
     seconds = cells * (SECONDS_PER_CALL + tokens_out * SECONDS_PER_TOKEN) / max(1, min(concurrency, cells or 1))
-    basis = (
-        f"A guess: {tokens_in:.0f} tokens in (from the rows' lengths) and {tokens_out} out for each of {cells:,} calls"
-    )
+    basis = f"A guess: {cells:,} calls of {tokens_in:.0f} tokens in (from the rows' lengths) and {tokens_out} out"
     priced = "at the list price" if cost else "which cost nothing" if cost == 0 else "whose price is not known"
     return {
         "cost_micro_cents": cost,

@@ -1,7 +1,7 @@
 """Analyze: from a source to a subset that can run, and the plan. Here the denominator is fixed."""
 
 from registry.models import Subset
-from runs import limits, plan
+from runs import launch_options, limits, plan
 from runs.context import Context
 from runs.driver.table import driver_of
 from runs.phases.solo import Done, Solo
@@ -12,7 +12,8 @@ class Analyze(Solo):
         run = context.run
         rows = await driver_of(run).analyze(context, run.findings["find"])
         subset = await context.orm(lambda: Subset.objects.get(pk=rows.subset_id))
-        caps = (limits.parse(run.limits).run.tasks, run.findings["find"].get("limit"))
+        asked = rows.doc.get("limit", run.findings["find"].get("limit"))
+        caps = (limits.parse(run.limits).run.tasks, launch_options.metadata_cap(run.metadata), asked)
         if rows.positions is not None:
             positions: list[int] | None = plan.sliced(rows.positions, *caps)
             tasks = len(positions or ())

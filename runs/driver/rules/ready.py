@@ -1,0 +1,101 @@
+"""A benchmark that the registry has already: which of its subsets is meant, and what it holds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from accounts.principal import Principal
+from kernel import strict_json
+from kernel.errors import DomainError
+from registry import queries
+from registry.catalog.entries import KINDS
+from registry.models import Benchmark, Subset
+from runs.analysis import checks, grading
+from runs.analysis.edits import Edits
+from runs.analysis.making import Made
+from runs.context import PhaseError
+from runs.driver.base import Asks
+from runs.driver.rules import plans
+from runs.models import Run
+
+Json = dict[str, Any]
+_BY_GRADER = {"choice": "multiple_choice", "numeric": "math", "tool_calls": "function_call", "code": "code"}
+_LOOKED_AT = 5000  # rows that are looked through
+
+
+def subset_of(run: Run, source: Mapping[str, Any], chosen: list[str]) -> Subset:
+    """The ready subset that is meant. Raises Asks where several are, PhaseError where none is."""
+    principal = Principal(run.owner, frozenset(), "")
+    try:
+        named = chosen[-1] if chosen else source.get("subset")
+        if named:
+            return queries.runnable_subset(principal, str(named))
+        benchmark = queries.benchmark(principal, str(source["ref"]))
+    except DomainError as error:
+        raise PhaseError(error.code, error.detail, "Name another benchmark or subset.") from None
+    found = list(queries.subsets_of(principal, benchmark).filter(state="ready", task_count__gt=0))
+    return _only(benchmark, found, source.get("part"))
+
+
+def _only(benchmark: Benchmark, found: list[Subset], part: Any) -> Subset:
+    if not found:
+        raise PhaseError(
+            "rows_unavailable",
+            f"The benchmark {benchmark.name} has no subset that can run.",
+            "Upload rows to it (benchmarks.subsets.create), or finish the upload that is under way.",
+        )
+    fitting = [one for one in found if part and _folded(part) in (_folded(one.slug), _folded(one.name))]
+    if len(fitting) == 1:
+        return fitting[0]
+    if len(found) == 1 and not part:
+        return found[0]
+    choices = [
+        {"id": one.pk, "name": one.name or one.slug, "reason": f"{one.task_count:,} tasks, slug {one.slug}"}
+        for one in found
+    ]
+    said = f"has no subset {part!r}" if part else f"has {len(found)} subsets"
+    raise Asks(
+        "several_subsets",
+        {"question": f"The benchmark {benchmark.name} {said}. Which one is meant?", "choices": choices},
+        f"Name one of them in the request: {', '.join(one.slug for one in found[:10])}. Or pin it by its id.",
+    )
+
+
+def _folded(text: Any) -> str:
+    return "".join(sign for sign in str(text).casefold() if sign.isalnum())
+
+
+def plan_of(run: Run, subset: Subset, found: Mapping[str, Any], edits: Edits) -> Json:
+    """The plan of rows that are here already."""
+    rows = queries.task_rows(subset.pk, subset.revision, stop=_LOOKED_AT)
+    tasks = [{"expected": None, **strict_json.loads(row.row_text.encode())} for row in rows]
+    grader = edits.grader_over(subset.grader)
+    source = subset.source or {}
+    kind = edits.kind or source.get("task_kind") or _kind(subset)
+    counted = plans.counts(run, found, edits, subset.task_count)
+    return {
+        "dataset": {
+            "words": f"{subset.benchmark.name}, subset {subset.name or subset.slug}, from the registry",
+            "locator": {"source": "registry", "benchmark": subset.benchmark_id, "subset": subset.pk},
+            "revision": str(subset.revision),
+            "licence": source.get("licence", ""),
+            "snapshot": None,
+            "sha256": None,
+        },
+        "n": subset.task_count,
+        "kind": kind,
+        "fields": source.get("fields") or {},
+        "grader": grader,
+        "impl": None,
+        "scorer": grading.in_words(grader),
+        "metric": grading.metric(kind, grader),
+        "chance": grading.chance(kind, grader, tasks),
+        "risks": checks.risks(Made(tasks), kind, source.get("licence") or "own rows (CC0)", {}),
+        "estimate": plans.estimate(run, tasks, kind, grader, counted),
+        **counted,
+    }
+
+
+def _kind(subset: Subset) -> str:
+    if subset.grader is not None:
+        return _BY_GRADER.get(subset.grader["kind"], "free_text")
+    return next((kind for kind in subset.kinds if kind in KINDS), "free_text")
