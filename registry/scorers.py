@@ -53,6 +53,7 @@ def create(
     secret_signs.refuse(grader, "body", "grader", names=False)
     if grader is not None:
         full: dict[str, Any] | None = graders.validate_grader(grader)
+        isolation = graders.isolation(full or {}, isolation)
         text = graders.compile_grader(grader)
         judge = grader.get("judge", judge)
     else:
@@ -82,7 +83,13 @@ def register_grader(principal: Principal, subset: Subset) -> ImplRegistration | 
     if subset.grader is None:
         return None
     impl = _shared(
-        subset, graders.compile_grader(subset.grader), 1.0, [], subset.grader.get("judge"), "batch", subset.grader
+        subset,
+        graders.compile_grader(subset.grader),
+        1.0,
+        [],
+        subset.grader.get("judge"),
+        graders.isolation(subset.grader, "batch"),
+        subset.grader,
     )
     return _register(principal, impl, f"grader: {subset.grader['kind']}", "")
 

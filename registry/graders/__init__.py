@@ -2,6 +2,15 @@
 
 from registry.graders.checks import check_rows
 from registry.graders.compiling import compile_grader, reader_modules
+from registry.graders.judging import GRADER_SECONDS, isolation, judging
 from registry.graders.schema import validate_grader
 
-__all__ = ["check_rows", "compile_grader", "reader_modules", "validate_grader"]
+__all__ = [
+    "GRADER_SECONDS",
+    "check_rows",
+    "compile_grader",
+    "isolation",
+    "judging",
+    "reader_modules",
+    "validate_grader",
+]

@@ -95,6 +95,11 @@ def _tool_calls(grader: Mapping[str, Any], parts: Mapping[str, Any], task: Mappi
     return ""
 
 
+def _code(grader: Mapping[str, Any], parts: Mapping[str, Any], task: Mapping[str, Any]) -> str:
+    expected = task.get("expected")
+    return str(parts["fault_of"](expected, parts["entry_of"](task["input"], expected)))
+
+
 _EXPECTED = {
     "exact": _text,
     "contains": _text,
@@ -102,5 +107,6 @@ _EXPECTED = {
     "numeric": _numeric,
     "choice": _choice,
     "tool_calls": _tool_calls,
+    "code": _code,
     "judge": _nothing,  # the rubric alone may say what is right
 }

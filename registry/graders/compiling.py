@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import re
+import textwrap
 import unicodedata
 import warnings
 from decimal import Decimal, DecimalException
@@ -32,7 +33,10 @@ READERS: dict[str, dict[str, Any]] = {
     "bw_kit_number_comma": {"kind": "numeric", "decimal": ","},
     "bw_kit_text": {"kind": "exact"},
     "bw_kit_calls": {"kind": "tool_calls"},
+    "bw_kit_code": {"kind": "code"},
 }
+# What a kind needs of the sandbox beside the standard library.
+_NEEDS = {"code": "import bw_referee\n"}
 _DATA = "GRADER = json.loads(\n    {grader!r}\n)\n"
 
 
@@ -42,7 +46,8 @@ def compile_grader(grader: Mapping[str, Any]) -> str:
     kind = full["kind"]
     end = ("ends/task", "ends/judged_task") if kind == "judge" else ("ends/task",)
     parts = "".join(_part(name) for name in (*_PARTS, kind, *end))
-    return _TOP.format(kind=kind) + _SANDBOX + _DATA.format(grader=strict_json.canonical(full).decode()) + parts
+    top = _TOP.format(kind=kind) + _NEEDS.get(kind, "") + _SANDBOX
+    return top + _DATA.format(grader=strict_json.canonical(full).decode()) + parts
 
 
 def kit(full: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -61,11 +66,12 @@ def _kit(kind: str, grader: str) -> Mapping[str, Any]:
 def reader_modules() -> dict[str, str]:
     """The modules behind ``bench_task``'s readers, as text by name: the graders' own parts, so that both read alike."""
     made = {name: validate_grader(grader) for name, grader in READERS.items()}
-    return {name: _parts(full["kind"], strict_json.canonical(full).decode()) for name, full in made.items()}
+    return {name: _parts(full["kind"], strict_json.canonical(full).decode(), needs=True) for name, full in made.items()}
 
 
-def _parts(kind: str, grader: str) -> str:
-    return _TOP.format(kind=kind) + _DATA.format(grader=grader) + "".join(_part(name) for name in (*_PARTS, kind))
+def _parts(kind: str, grader: str, needs: bool = False) -> str:
+    top = _TOP.format(kind=kind) + (_NEEDS.get(kind, "") if needs else "")
+    return top + _DATA.format(grader=grader) + "".join(_part(name) for name in (*_PARTS, kind))
 
 
 @cache

@@ -144,6 +144,12 @@ class ToolCalls(_Grader):
     partial: bool = False
 
 
+class Code(_Grader):
+    kind: Literal["code"]
+    seconds: float = Field(default=10.0, ge=0.5, le=120)
+    memory_mb: int = Field(default=512, ge=64, le=2048)
+
+
 class JudgeModel(_Part):
     model: Short
     provider: Short
@@ -159,8 +165,8 @@ class Judge(_Grader):
     scale: Literal["verdict", "marks"] = "verdict"
 
 
-Grader = Exact | Contains | Regex | Numeric | Choice | ToolCalls | Judge
-KINDS = ("exact", "contains", "regex", "numeric", "choice", "tool_calls", "judge")
+Grader = Exact | Contains | Regex | Numeric | Choice | ToolCalls | Code | Judge
+KINDS = ("exact", "contains", "regex", "numeric", "choice", "tool_calls", "code", "judge")
 _ADAPTER: TypeAdapter[Grader] = TypeAdapter(Annotated[Grader, Field(discriminator="kind")])
 # Constrained decoding writes one short call; more tokens would only be padding.
 _CALL_TOKENS = 128

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 TEXTS = ("exact", "contains")
-ALL = ("exact", "contains", "regex", "numeric", "choice", "tool_calls")
+ALL = ("exact", "contains", "regex", "numeric", "choice", "tool_calls", "code")
 READ = ("exact", "contains", "regex", "numeric", "choice")
 
 # kind -> (its name on the page, when it fits)
@@ -14,6 +14,7 @@ KINDS = {
     "choice": ("Multiple choice", "The answer names the right one of 2 to 26 choices."),
     "regex": ("Pattern", "The answer matches a regular expression."),
     "tool_calls": ("Tool calls", "The model calls the expected functions."),
+    "code": ("Code", "The answer is a Python program that passes the task's tests."),
 }
 
 
@@ -54,6 +55,8 @@ OPTIONS = (
     Option("order", ("order",), ("tool_calls",), "Order of calls", ("any", "same"), "any"),
     Option("strings", ("strings",), ("tool_calls",), "Compare texts", ("auto", "exact", "loose"), "auto"),
     Option("accept_text", ("accept_text",), ("tool_calls",), "Read calls from plain text too", "check", "on"),
+    Option("seconds", ("seconds",), ("code",), "Seconds a program may take", "number", "10"),
+    Option("memory_mb", ("memory_mb",), ("code",), "Megabytes it may take", "number", "512"),
     Option("ignore_case", ("normalise", "ignore_case"), TEXTS, "Ignore case", "check", "on"),
     Option("ignore_whitespace", ("normalise", "ignore_whitespace"), TEXTS, "Ignore white space", "check", "on"),
     Option("trim_punctuation", ("normalise", "trim_punctuation"), TEXTS, "Trim quotes and stops", "check", "on"),

@@ -9,7 +9,7 @@ library, ``requests``, ``httpx`` and ``openai`` can be imported.
 
 READERS = frozenset({
     "strip_reasoning", "refused", "read_choice", "read_choices", "choice_letter", "read_number", "same_number",
-    "read_json", "read_calls", "same_calls", "read_code", "same_text", "verdict",
+    "read_json", "read_calls", "same_calls", "read_code", "check_code", "same_text", "verdict",
 })  # fmt: skip
 
 

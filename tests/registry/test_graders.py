@@ -37,12 +37,13 @@ def code_of(grader: str):
 
 def task_of(grader: dict, asked: Asked | None = None):
     """The compiled scorer's Task, loaded as the sandbox loads it."""
-    sys.path.insert(0, str(RUNTIME))
+    folders = [str(RUNTIME), str(RUNTIME / "trying"), str(RUNTIME / "scoring")]
+    sys.path[:0] = folders
     try:
         module = types.ModuleType("task_impl")
         exec(code_of(json.dumps(grader)), module.__dict__)
     finally:
-        sys.path.remove(str(RUNTIME))
+        del sys.path[: len(folders)]
     if asked is not None:
         module.chat = asked.chat
     return module.Task()

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from registry.graders import compile_grader
+from registry.graders import GRADER_SECONDS, compile_grader
 from runs.compute.base import RolesSpec
 from runs.compute.local import LocalCompute
-from runs.harnesses.benchwright.harness import GRADER_SECONDS
 from tests.sandbox.conftest import Open
 
 CASES: list[tuple[dict[str, Any], Any, Any, Any]] = [

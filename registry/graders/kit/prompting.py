@@ -13,6 +13,7 @@ ASK = {
     "choice": "Answer with the letter of the right choice only.",
     "choices": "Answer with the letters of all right choices only, separated by commas.",
     "numeric": "Give only the final numeric answer.",
+    "code": "Answer with the complete Python code, imports included, in one fenced code block.",
 }
 
 
@@ -87,6 +88,8 @@ def with_task(messages, input):
     kind = GRADER["kind"]
     if kind == "choice":
         parts = [lettered(choice_texts(input)), ASK["choices" if GRADER["multiple"] else "choice"]]
+    elif kind == "code":
+        parts = [ASK["code"]]
     elif kind == "numeric" and GRADER.get("extract") is None:
         parts = [ASK["numeric"]]
     last = messages[-1]

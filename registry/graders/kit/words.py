@@ -7,7 +7,10 @@ from registry.graders.kit.common import GRADER
 
 # --- kit ---
 
-EDGES = " \t\r\n\"'`*_.,;:!?“”‘’«»()[]{}<>。，"
+SPACES = "".join(
+    map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288])
+)
+EDGES = SPACES + "\"'`*_.,;:!?“”‘’«»()[]{}<>。，"
 
 # Letters of scripts that set no space between words, or join particles to them: Thai, Lao, Tibetan, Burmese, Khmer,
 # Korean, Japanese, Chinese. Their digits are left out.

@@ -11,6 +11,7 @@ from django.conf import settings
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from kernel.faults import fault
+from registry import graders
 from runs import gateway_keys, suts
 from runs.artifacts.keeping import Keeping
 from runs.compute import runtime
@@ -34,8 +35,8 @@ MAY_LEAD_OUT = (
     " OR EXISTS (SELECT 1 FROM secrets_vault_hostentry WHERE owner_id = %s AND mode = 'allow')"
 )
 CLAIMED = 2  # a judge of another worker may have been asked already, so the table is looked into
+MEMORY_MB = 1024  # of each sandbox
 SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too
-GRADER_SECONDS = 2.0  # the same of a grader that we compiled: it takes that long only where a pattern runs wild
 
 
 class Benchwright:
@@ -144,12 +145,14 @@ async def _door(context: Context) -> Door | None:
 def _spec(context: Context, way_out: WayOut | None) -> RolesSpec:
     run, impl = context.run, context.run.impl
     assert impl is not None
-    seconds = SCORE_SECONDS if impl.grader is None else GRADER_SECONDS
+    ours = None if impl.grader is None else graders.judging(impl.grader)
+    seconds = SCORE_SECONDS if ours is None else ours.seconds
     return RolesSpec(
         run_id=str(run.id),
         code=impl.code,
-        trusted=impl.grader is not None,
-        isolation=impl.isolation,
+        trusted=ours is not None and not ours.runs_code,
+        isolation=impl.isolation if impl.grader is None else graders.isolation(impl.grader, impl.isolation),
+        memory_mb=MEMORY_MB + (ours.memory_mb if ours else 0),
         model=run.sut["model"],
         concurrency=run.concurrency,
         way_out=way_out,

@@ -20,6 +20,7 @@ KITS = {
     "read_choices": ("bw_kit_choices",),
     "read_number": ("bw_kit_number", "bw_kit_number_comma"),
     "same_number": ("bw_kit_number",),
+    "check_code": ("bw_kit_code",),
     "read_calls": ("bw_kit_calls",),
     "same_calls": ("bw_kit_calls",),
 }
@@ -180,6 +181,19 @@ def read_code(output, language: str = "python") -> str | None:
         return parts.code_in(parts.answer_text(output), language)
     except UNREADABLE:
         return None
+
+
+def check_code(
+    output, tests, entry_point: str | None = None, prompt: str = "", seconds: float = 10.0, memory_mb: int = 512
+) -> dict:
+    """A verdict on the program that ``output`` gives: it runs in a process of its own, and ``tests`` judge it here.
+
+    ``tests``: test code (asserts, or ``check(candidate)`` with ``entry_point``), or cases [{"input", "output"}]; see
+    docs/graders.md. ``prompt``: the beginning of the function, where the model completes it. ``seconds``,
+    ``memory_mb``: what the program may take. Raises ValueError where the tests can't be carried out.
+    """
+    expected = {"tests": tests, "entry_point": entry_point, "prompt": prompt}
+    return kit("bw_kit_code").grade(output, expected, seconds, memory_mb)
 
 
 def same_text(output, expected) -> bool:

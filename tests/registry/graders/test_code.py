@@ -1,0 +1,104 @@
+"""The grader of programs where it runs: what counts as the program, what the tests may ask, who is to blame."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernel.errors import DomainError
+from registry.graders import check_rows, isolation, judging, validate_grader
+from registry.graders.compiling import kit
+from runs.compute.local import LocalCompute
+from tests.registry.graders.test_hacks import spec
+from tests.sandbox.conftest import Open
+
+CODE = validate_grader({"kind": "code"})
+ADD = "def add(a, b):\n    return a + b"
+PROMPT = 'def add(a: int, b: int) -> int:\n    """The sum."""\n'
+
+
+def row(prompt: Any, tests: Any, **more: Any) -> dict[str, Any]:
+    return {"task_id": "t", "input": {"prompt": prompt, **more}, "expected": tests}
+
+
+async def scores(*pairs: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    roles = await LocalCompute().open(spec())
+    try:
+        opened = Open(roles)
+        items = await opened.extract(*(one for _, one in pairs))
+        return await opened.score(*((pairs[at][0], item["expected"]) for at, item in enumerate(items)), seconds=60)
+    finally:
+        await roles.close()
+
+
+def programs() -> dict[str, tuple[str, dict[str, Any], float]]:
+    """name -> (output, row, score): shapes of answers and of tests."""
+    path = Path(__file__).parent / "answers" / "programs.jsonl"
+    every = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {one["name"]: (one["output"], row_of(one), one["score"]) for one in every}
+
+
+def row_of(one: dict[str, Any]) -> dict[str, Any]:
+    return {"task_id": "t", "input": one["input"], "expected": one["expected"]}
+
+
+FORMS = programs()
+
+
+async def test_it_reads_and_judges_programs() -> None:
+    told = await scores(*((output, given) for output, given, _ in FORMS.values()))
+    amiss = {
+        name: one
+        for (name, (_, _, want)), one in zip(FORMS.items(), told, strict=True)
+        if one.get("score") != want or not one["explanation"]
+    }
+    assert not amiss
+    classes = {name: one["metrics"].get("class") for name, one in zip(FORMS, told, strict=True)}
+    assert (classes["guide"], classes["wrong case"]) == (None, "wrong")
+    assert (classes["refusal"], classes["cut-off thought"]) == ("refused", "no_answer")
+
+
+async def test_faults_of_the_tests_are_no_fault_of_the_program() -> None:
+    tests = [
+        ("assert add(lambda: 1, 2) == 3", "can't be given to a program"),
+        ("assert add(1, 2) == 3)", "do not compile"),
+        ("assert True", "never call the program"),
+        ("add(1, 2)\nraise SystemExit(0)", "SystemExit"),
+    ]
+    told = await scores(*((ADD, row(PROMPT, code)) for code, _ in tests))
+    for one, (_, words) in zip(told, tests, strict=True):
+        assert (one["op"], one["error"]["class"]) == ("unscored", "scorer_exception")
+        assert words in one["error"]["message"]
+
+
+def test_it_is_judged_apart() -> None:
+    assert judging(CODE).runs_code
+    assert judging(CODE).seconds > CODE["seconds"]
+    assert (isolation(CODE, "batch"), isolation(validate_grader({"kind": "exact"}), "batch")) == ("task", "batch")
+    assert not any(judging(validate_grader({"kind": kind})).runs_code for kind in ("exact", "choice", "tool_calls"))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (row("x", None), "must hold tests"), (row("x", ""), "must hold tests"), (row("x", []), "must hold tests"),
+        (row("x", {"test_code": "print(add(1, 2))"}), "asserts nothing"), (row("x", [[[1], 2]]), "entry_point"),
+        (row("x", "def check(candidate):\n    assert candidate(1)"), "entry_point"),
+        (row("x", [{"input": 1}]), "must hold"),
+        (row("x", {"inputs": [1], "outputs": []}), "must hold tests"),
+    ],
+)  # fmt: skip
+def test_rows_that_no_program_could_pass_are_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(DomainError, match=words):
+        check_rows(CODE, [given])
+
+
+def test_good_rows_are_taken() -> None:
+    check_rows(CODE, [given for _, given, _ in FORMS.values()])
+
+
+def test_it_asks_for_code() -> None:
+    messages = kit(CODE)["messages_for"]({"prompt": "Write add."})
+    assert "fenced code block" in messages[-1]["content"]
+    json.dumps(messages)
