@@ -3,6 +3,7 @@
 import hashlib
 from functools import cache
 from typing import Any
+from urllib.parse import urlsplit
 
 from kernel import strict_json
 from runs import results, suts
@@ -20,6 +21,12 @@ def _judge(declared: dict[str, Any] | None, phase_models: dict[str, Any]) -> dic
     """Who judges, as it was asked at launch."""
     asked = suts.judge(declared, phase_models)
     return {"model": asked.model, "provider": asked.provider, "params": asked.params} if asked else None
+
+
+def _endpoint(base_url: str | None) -> str | None:
+    """Of the host that was asked. The host itself may be known to the run's owner alone."""
+    host = urlsplit(base_url or "").netloc.lower()
+    return hashlib.sha256(host.encode()).hexdigest()[:16] if host else None
 
 
 def fingerprint(run: Run) -> dict[str, Any]:
@@ -40,7 +47,10 @@ def fingerprint(run: Run) -> dict[str, Any]:
         "harness": {"name": run.harness, "runtime_sha256": runtime_sha256()},
         "trials": run.trials,
         "attempts": results.MAX_ATTEMPTS,
-        "model": {name: run.sut.get(name) for name in ("model", "provider", "params")},
+        "model": {
+            **{name: run.sut.get(name) for name in ("model", "provider", "params")},
+            "endpoint_sha256": _endpoint(run.sut.get("base_url")),
+        },
         "limits": {level: run.limits[level] for level in ("task", "attempt") if level in run.limits},
     }
     return {

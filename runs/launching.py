@@ -100,7 +100,8 @@ def _completes(what: pinning.What, sut: Mapping[str, Any], trials: int, tasks: i
     parent = what.parent
     if parent is None or not what.scope.completes:
         return False
-    same_model = all(parent.sut.get(name) == sut[name] for name in ("model", "provider", "params"))
+    where = ("model", "provider", "params", "connection", "base_url")
+    same_model = all(parent.sut.get(name) == sut.get(name) for name in where)
     whole = tasks == len(what.scope.positions or ())
     return same_model and whole and (parent.trials, parent.subset_revision) == (trials, what.scope.revision)
 

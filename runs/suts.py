@@ -55,7 +55,7 @@ def bind(principal: Principal, asked: Sut) -> BoundSut:
     if connection is None:
         return BoundSut(sut, _key(principal, provider, providers.host(provider.name)))
     sut |= {"connection": connection.pk, "connection_name": connection.name}
-    sut |= {"params": _pinned(asked.params, connection.routing)}
+    sut |= {"params": _pinned(asked.params, connection)}
     if connection.prices:
         sut["prices"] = connection.prices
     if "limits" in connection.metadata:
@@ -78,8 +78,12 @@ def _connection(principal: Principal, asked: Sut) -> Connection | None:
     return found
 
 
-def _pinned(params: Mapping[str, Any], routing: Mapping[str, str]) -> dict[str, Any]:
-    """The parameters sent with each call, a pinned router's included: no other upstream steps in."""
+def _pinned(params: Mapping[str, Any], connection: Connection) -> dict[str, Any]:
+    """The parameters sent with each call, a pinned router's included: no other upstream steps in.
+
+    Raises validation_failed where the parameters say something else of the upstream than the connection does.
+    """
+    routing: Mapping[str, str] = connection.routing
     if not routing:
         return dict(params)
     said: dict[str, Any] = {"allow_fallbacks": False}
@@ -87,7 +91,13 @@ def _pinned(params: Mapping[str, Any], routing: Mapping[str, str]) -> dict[str, 
         said["order"] = [routing["upstream"]]
     if "quantization" in routing:
         said["quantizations"] = [routing["quantization"]]
-    return {"provider": said, **params}
+    if params.get("provider", said) != said:
+        raise invalid(
+            ["body", "sut", "params", "provider"],
+            f"The connection {connection.name} is pinned to {' '.join(routing.values())}, and these parameters choose "
+            "an upstream too. Leave provider out of sut.params, or name a connection without routing.",
+        )
+    return {**params, "provider": said}
 
 
 def _own_key(connection: Connection, host: str) -> dict[str, Any] | None:

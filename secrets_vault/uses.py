@@ -13,6 +13,7 @@ FLUSH_SECONDS = 1.0
 PLACES = 1000  # different (host, path) pairs of one run; the sandbox chooses them, so there must be an end
 RUNS = 10_000  # whose places are remembered
 REST = "…"  # stands for all further paths of such a run
+SENT_BACK = "(sent back)"  # in the place of a path: a host's answers held the value, which was blacked out
 _HOST_SIGNS, _PATH_SIGNS = 255, 300
 _COLUMNS: LiteralString = "owner_id, secret_id, version, reference, via, host, path, uses, first_at, last_at"
 # The join drops what belongs to a secret that is gone with its account, instead of failing the batch.

@@ -17,7 +17,6 @@ WORDS = {
     "destination_forbidden": "It leads to an address that no run may reach, or not by https.",
     "secret_revoked": "The secret that belongs to it was deleted.",
     "bad_request": "Its name is written in a way that can't be judged.",
-    "secret_reflected": "It sent back the secret that it was sent, which was blacked out.",
 }
 _LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended('blocked:' || %s, 0))"
 _WRITE: LiteralString = """
@@ -71,8 +70,6 @@ def sentence(host: str, reason: str) -> str:
     """What is told of a blocked host; ``host`` is as the run wrote it."""
     if host == REST:
         return f"More than {MOST_HOSTS:,} different hosts were blocked; the others are counted together."
-    if reason == "secret_reflected":
-        return f"{host} sent back the secret that it was sent; it was blacked out."
     return f"{host} was blocked. {WORDS.get(reason, '')}".rstrip()
 
 

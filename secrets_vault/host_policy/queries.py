@@ -56,7 +56,7 @@ class Met:
 
 def blocked(principal: Principal) -> QuerySet[BlockedHost]:
     """The newest row of each host that runs of the account did not reach; ``summed`` adds the others."""
-    mine = BlockedHost.objects.filter(owner=principal.account)
+    mine = _kept().filter(owner=principal.account)
     newest = mine.order_by("host", "-last_at", "-pk").distinct("host")
     return BlockedHost.objects.filter(pk__in=newest.values("pk"))
 
@@ -64,7 +64,7 @@ def blocked(principal: Principal) -> QuerySet[BlockedHost]:
 def summed(principal: Principal, rows: Iterable[BlockedHost]) -> list[Met]:
     """Those rows of ``blocked`` with what all runs of the account met, in their order."""
     kept = list(rows)
-    mine = BlockedHost.objects.filter(owner=principal.account, host__in=[row.host for row in kept])
+    mine = _kept().filter(owner=principal.account, host__in=[row.host for row in kept])
     sums = {
         found["host"]: found
         for found in mine.values("host").annotate(
@@ -80,4 +80,9 @@ def summed(principal: Principal, rows: Iterable[BlockedHost]) -> list[Met]:
 
 def blocked_of(reference: str) -> QuerySet[BlockedHost]:
     """What one run did not reach. The caller has seen to it that the run may be read."""
-    return BlockedHost.objects.filter(reference=reference)
+    return _kept().filter(reference=reference)
+
+
+def _kept() -> QuerySet[BlockedHost]:
+    """An older version counted hosts here that had been reached and had sent a secret back."""
+    return BlockedHost.objects.exclude(reason="secret_reflected")

@@ -4,9 +4,11 @@ import pytest
 
 from runs import finishing, limits, suts
 from runs.connections import setting_up
+from runs.fingerprint import fingerprint
 from runs.models import Run
 from runs.schemas import Sut
 from secrets_vault import sealing, vault
+from secrets_vault.models import Connection
 from tests.factories import launched
 
 pytestmark = pytest.mark.django_db
@@ -155,6 +157,44 @@ def test_a_router_is_pinned(caller):
     setting_up.create(caller, "pinned", setting_up.Wanted("ai_model", "openrouter", "", {}, routing, {}), None)
     sent = bound(caller, model="m", connection="pinned").sut["params"]
     assert sent == {"provider": {"allow_fallbacks": False, "order": ["deepinfra"], "quantizations": ["fp8"]}}
+
+
+def test_a_pin_is_not_overridden_by_parameters(caller):
+    launched.secret(caller.account, "openrouter.ai")
+    wanted = setting_up.Wanted("ai_model", "openrouter", "", {}, {"upstream": "deepinfra"}, {})
+    setting_up.create(caller, "pinned", wanted, None)
+    said = bound(caller, model="m", connection="pinned", params={"temperature": 0}).sut["params"]
+    assert said == {"temperature": 0, "provider": {"allow_fallbacks": False, "order": ["deepinfra"]}}
+    assert bound(caller, model="m", connection="pinned", params=said).sut["params"] == said  # as a replay says it
+    with pytest.raises(Exception, match="pinned to deepinfra") as refused:
+        bound(caller, model="m", connection="pinned", params={"provider": {"order": ["together"]}})
+    assert refused.value.code == "validation_failed"
+
+
+def test_j17_only_a_run_over_the_same_connection_completes(caller, secret):
+    urls = {
+        "box": "https://llm.example.com/v1",
+        "other": "https://b.example.com/v1",
+        "same": "https://llm.example.com/v1",
+    }
+    for name, url in urls.items():
+        setting_up.create(caller, name, setting_up.Wanted("ai_model", "vllm", url, {}, {}, {}), None)
+    parent = launched.ended(caller.account, ["passed", "errored"], sut={"model": "m", "connection": "box"})
+
+    def child(**sut):
+        asked = {"sut": {"model": "m", **sut}} if sut else {}
+        return launched.launch(caller.account, replay={"from_run": str(parent.id), "only_errored": True}, **asked)
+
+    assert child().completes
+    assert child(connection="box").completes
+    assert not child(connection="same").completes
+    assert not child(connection="other").completes
+    hashes = {name: fingerprint(child(connection=name))["sha256"] for name in urls}
+    assert hashes["box"] == hashes["same"] != hashes["other"]  # the same host was asked the same
+    assert "example.com" not in str(fingerprint(parent))  # others may read it, and not where the model is
+    box = Connection.objects.get(name="box")
+    setting_up.update(caller, box, {"base_url": "https://b.example.com/v1"})
+    assert not child().completes
 
 
 def test_a_deleted_secret_is_missing_and_no_other_is_sent(caller, secret):

@@ -17,9 +17,10 @@ from runs.gateway.egress import grants
 from runs.gateway.egress.grants import Grants
 from runs.gateway.egress.judging import No, attachment, coded, judge, watched
 from runs.gateway.egress.line import Message, ProxyAway, ProxyLine
+from runs.gateway.egress.shut import Shut
 from runs.gateway.egress.tallies import Tallies
 from runs.gateway.store import conninfo
-from secrets_vault import uses
+from secrets_vault import leases, uses
 from secrets_vault.leases import Held
 from secrets_vault.sealing import Opener, aad_for
 from secrets_vault.uses import Use
@@ -41,6 +42,7 @@ class Door:
         self.loading = asyncio.Lock()
         self.used: dict[tuple[str, int], list[bytes]] = {}  # what was attached so far, and must not come back
         self.served = False
+        self.shut: Shut | None = None
         self.closed = False
 
 
@@ -86,6 +88,8 @@ class Doors:
             return
         door.closed = True
         self.loop.remove_reader(door.listener.fileno())
+        if door.shut is not None:
+            door.shut.close()
         door.listener.close()
         if self.line is not None and door.served:
             self.line.post({"op": "drop", "lease": name})
@@ -118,10 +122,23 @@ class Doors:
 
     async def _let_in(self, door: Door) -> None:
         try:
-            await self._serve(door)
+            if (await self._grants(door)).opens_nothing(door.phase):
+                await self._keep_shut(door)
+            else:
+                await self._serve(door)
         except ProxyAway as away:
             log.warning("the egress proxy is not there: %s", away)
             await self._turn_away(door)
+        except (No, DatabaseError):  # the run is over, or can't be looked at
+            await self._turn_away(door)
+
+    async def _keep_shut(self, door: Door) -> None:
+        """Until something opens a host, the gateway answers by itself, and the proxy need not be there."""
+        words = "No host can be reached: neither host policy nor scorer nor a secret of the run opens one."
+        shut = Shut(door.listener, lambda host: self._count(door, host, "host_blocked"), words)
+        if not door.closed:
+            await shut.start()
+            door.shut = shut
 
     async def _turn_away(self, door: Door) -> None:
         """Nobody can serve them: say so to those who wait, and try again for the next."""
@@ -203,9 +220,16 @@ class Doors:
 
     def _told(self, message: Message) -> None:
         door = self.open.get(str(message.get("lease")))
-        if door is not None:
-            codes = {"forbidden": "destination_forbidden", "reflected": "secret_reflected"}
-            self._count(door, str(message.get("host")), codes.get(str(message.get("op")), ""))
+        if door is None or door.grants is None:
+            return
+        host = str(message.get("host"))
+        if message.get("op") == "forbidden":
+            self._count(door, host, "destination_forbidden")
+        elif message.get("op") == "reflected":  # it was reached, so it is none of the blocked hosts
+            found = leases.answering(door.grants.held, host)
+            places = [(found[0].secret, found[0].version)] if found else list(door.used)
+            for secret, version in places:
+                uses.note(Use(secret, version, door.run, "egress", host, uses.SENT_BACK))
 
     def _count(self, door: Door, host: str, code: str) -> None:
         if door.grants is not None:
@@ -229,6 +253,10 @@ class Doors:
                 self.close(door.lease)
                 continue
             old, door.grants = door.grants, fresh
+            if door.shut is not None and not fresh.opens_nothing(door.phase):
+                door.shut.close()
+                door.shut = None
+                self._await_knock(door)
             if self.line is not None and old is not None and _took_away(old, fresh):
                 self.line.post({"op": "cut", "lease": door.lease})
 

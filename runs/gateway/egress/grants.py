@@ -5,7 +5,8 @@ from uuid import UUID
 
 from runs.models import Run
 from secrets_vault import leases
-from secrets_vault.host_policy import Policy, policy_of
+from secrets_vault.host_policy import Policy, builtin, policy_of
+from secrets_vault.host_policy.deciding import ALLOW
 from secrets_vault.leases import Held
 from secrets_vault.models import SecretVersion
 
@@ -20,6 +21,11 @@ class Grants:
     declared: frozenset[str]
     held: tuple[Held, ...]
     policy: Policy
+
+    def opens_nothing(self, phase: str) -> bool:
+        """Whether no request of ``phase`` could go anywhere, whatever it is."""
+        built_in = self.policy.default == ALLOW and phase in builtin.PHASES
+        return not (self.policy.allow or self.declared or self.held or built_in)
 
 
 def load(run: UUID | str) -> Grants | None:

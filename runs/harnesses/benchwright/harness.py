@@ -30,10 +30,6 @@ from runs.harnesses.benchwright.telling.pulse import Halted
 
 log = logging.getLogger(__name__)
 IDLE = "from bench_task import BenchTask\n\n\nclass Task(BenchTask):\n    pass\n"
-MAY_LEAD_OUT = (
-    "SELECT EXISTS (SELECT 1 FROM secrets_vault_secretlease WHERE reference = %s)"
-    " OR EXISTS (SELECT 1 FROM secrets_vault_hostentry WHERE owner_id = %s AND mode = 'allow')"
-)
 CLAIMED = 2  # a judge of another worker may have been asked already, so the table is looked into
 MEMORY_MB = 1024  # of each sandbox
 SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too
@@ -131,15 +127,11 @@ _JUDGE_HINT = "Add a secret for the judge's provider, or name another judge at l
 
 
 async def _door(context: Context) -> Door | None:
-    """The run's way to hosts on the network: None where scorer, secrets and host policy name none."""
+    """The run's way to hosts on the network. Where nothing opens one, what is tried there is seen all the same."""
     run = context.run
     if run.impl is not None and run.impl.grader is not None:
         return None  # our own code, which asks the model and nobody else
-    if run.impl is not None and run.impl.network:
-        return Door(eager=True)
-    found = await context.control.execute(MAY_LEAD_OUT, [str(run.id), run.owner_id])
-    row = await found.fetchone()
-    return Door(eager=False) if row and row[0] else None
+    return Door(eager=bool(run.impl is not None and run.impl.network))
 
 
 def _spec(context: Context, way_out: WayOut | None) -> RolesSpec:
