@@ -44,7 +44,6 @@ def response(request: HttpRequest, error: DomainError) -> HttpResponse:
 # What the contract names and this version does not serve yet.
 TO_COME = re.compile(
     r"/v1/(billing|webhooks|settings|compare|build)(/.*)?"
-    r"|/v1/runs/[^/]+/(report|narrate)"
     r"|/v1/registry/(benchmarks/[^/]+/range|subsets/[^/]+/leaderboard)"
 )
 

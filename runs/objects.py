@@ -1,8 +1,9 @@
 """What the API answers: runs, task rows, payloads and events as plain JSON values."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
@@ -11,6 +12,7 @@ from kernel.clock import stamp
 from kernel.money import known, shown
 from registry.models import ImplRegistration
 from runs.models import Phase, Run, RunEvent, TaskResult
+from runs.review import shapes
 from secrets_vault import leases
 from secrets_vault import queries as vault
 
@@ -22,6 +24,7 @@ class Around:
     labels: Mapping[tuple[str, Any], str]  # by impl and owner
     leased: Mapping[str, list[str]]  # names, by run
     keys: Mapping[str, str]  # names, by secret: the keys of the models under test
+    review: Mapping[UUID, list[dict[str, Any]]] = field(default_factory=dict)  # flags, by run
 
 
 def around(runs: Iterable[Run], viewer: Principal | None) -> Around:
@@ -32,6 +35,7 @@ def around(runs: Iterable[Run], viewer: Principal | None) -> Around:
         _impl_labels(runs),
         leases.names(str(run.id) for run in mine) if mine else {},
         vault.names_of(run.sut_key["secret"] for run in mine if run.sut_key.get("secret")),
+        shapes.of_runs(runs),
     )
 
 
@@ -76,7 +80,7 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
         "halt_reason": run.halt_reason,
         "halt_note": run.halt_note if mine else "",
         "error": run.error,
-        "review": [],
+        "review": beside.review.get(run.id, []),
         "links": links(run),
         "created_at": stamp(run.created_at),
         "started_at": stamp(run.started_at),

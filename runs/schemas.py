@@ -125,8 +125,23 @@ class ImplFromRunBody(Body):
     description: Annotated[str, Field(max_length=20_000)] = ""
 
 
+class NarrateBody(Body):
+    """``POST /v1/runs/{id}/narrate``."""
+
+    slice: Literal["recent", "all", "failures"] = "recent"
+
+
+class ReviewResolution(Body):
+    """What is said to a flag: a note, and from those who may settle it, a settlement."""
+
+    code: Name
+    note: Annotated[str, Field(max_length=4000)] = ""
+    settlement: Literal["accepted", "rejected"] | None = None
+
+
 class RunPatch(PatchBody):
     """``PATCH /v1/runs/{id}``: only what may change after launch."""
 
     visibility: Literal["private", "public"] | None = None
     metadata: dict[str, Any] | None = None
+    review_resolution: ReviewResolution | None = None

@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from kernel.jobs import enqueue
 from runs import destroying, editing, finishing, halting, tidying
 from runs.models import Run
+from runs.reporting import storing
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +77,7 @@ def sweep() -> int:
     _halt_unheard()
     finishing.settle_late()
     editing.hide_found()
+    storing.catch_up()
     destroying.purge_due()
     tidying.now_and_then()
     return len(due) + len(overdue) + len(alone)

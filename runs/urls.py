@@ -5,6 +5,7 @@ from django.urls import path
 from runs import views
 from runs.pages.connections import views as connections
 from runs.pages.owner import views as owner
+from runs.pages.report import views as report
 from runs.pages.vault import views as vault
 
 urlpatterns = [
@@ -13,8 +14,10 @@ urlpatterns = [
     path("runs/new", views.launch, name="launch"),
     path("runs/new/words", views.launch_in_words, name="launch_in_words"),
     path("runs/<uuid:run_id>", views.run, name="run"),
-    path("runs/<uuid:run_id>/report", views.report, name="run_report"),
     path("runs/<uuid:run_id>/approve", views.approve, name="run_approve"),
+    path("runs/<uuid:run_id>/report", report.report, name="run_report"),
+    path("runs/<uuid:run_id>/remark", report.remark, name="run_remark"),
+    path("runs/<uuid:run_id>/mend", report.mend, name="run_mend"),
     path("runs/<uuid:run_id>/halt", views.halt, name="run_halt"),
     path("runs/<uuid:run_id>/visibility", owner.visibility, name="run_visibility"),
     path("runs/<uuid:run_id>/destroy", owner.destroy, name="run_destroy"),

@@ -12,13 +12,14 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.pages.viewers import signed_in, viewer
 from kernel.errors import DomainError
-from runs import halting, queries
+from runs import halting, payloads, queries
 from runs.driver import deciding
 from runs.models import Run
 from runs.pages import left, list_page, run_page, task_page
 from runs.pages.launch import in_words
 from runs.pages.launch import page as launch_page
 from runs.pages.launch.form import Form
+from runs.review import remarks
 
 
 def _run(request: HttpRequest, run_id: UUID, *, write: bool = False) -> Run:
@@ -101,8 +102,15 @@ def approve(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """One run, going or done."""
     found = _run(request, run_id)
-    context = run_page.page(found, request.GET.dict(), mine=_mine(request, found))
-    context["files"] = left.of_run(found, viewer(request.user))
+    reader = viewer(request.user)
+    context = run_page.page(
+        found,
+        request.GET.dict(),
+        mine=_mine(request, found),
+        answers=payloads.may_see_answers(found, reader),
+        settles=reader is not None and remarks.may_settle(found, reader),
+    )
+    context["files"] = left.of_run(found, reader)
     return render(request, "runs/live.html" if context["live"] else "runs/done.html", context)
 
 
@@ -122,12 +130,6 @@ def task(request: HttpRequest, run_id: UUID, task_id: str) -> HttpResponse:
 def file(request: HttpRequest, run_id: UUID, artifact_id: str) -> HttpResponse:
     """One file that the run left, as a download."""
     return left.download(_run(request, run_id), artifact_id, viewer(request.user))
-
-
-@require_safe
-def report(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """The run page is the report until a run has one of its own."""
-    return redirect("run", run_id=run_id)
 
 
 @require_POST

@@ -11,6 +11,7 @@ from accounts.door import TokenAuth
 from benchwright_site.openapi import parameters
 from benchwright_site.openapi.host_objects import HOST_OBJECTS
 from benchwright_site.openapi.objects import OBJECTS
+from benchwright_site.openapi.report_objects import REPORT_OBJECTS
 from benchwright_site.openapi.routes import ROUTES, Route
 from benchwright_site.openapi.run_objects import RUN_OBJECTS
 from benchwright_site.openapi.words import Schema, either, ref
@@ -38,7 +39,13 @@ def complete(api: NinjaAPI, document: dict[str, Any], prefix: str) -> None:
         if found is not None and key in ROUTES:
             _complete(found, ROUTES[key], operation, method)
     components = document.setdefault("components", {})
-    components["schemas"] = {**_bodies(components.get("schemas", {})), **OBJECTS, **HOST_OBJECTS, **RUN_OBJECTS}
+    components["schemas"] = {
+        **_bodies(components.get("schemas", {})),
+        **OBJECTS,
+        **HOST_OBJECTS,
+        **RUN_OBJECTS,
+        **REPORT_OBJECTS,
+    }
     components["securitySchemes"] = {"bearer": SECURITY}
     components["responses"] = {str(status): _refusal(status) for status in sorted({p[0] for p in PROBLEMS.values()})}
     document["info"]["description"] = ABOUT

@@ -20,6 +20,8 @@ from runs.artifacts.reading import SERVED
 from runs.artifacts.records import TYPES as ARTIFACT_TYPES
 from runs.events import TYPES as EVENT_TYPES
 from runs.forking.flips import KINDS
+from runs.reporting.narrating import SLICES
+from runs.reporting.storing import FORMATS
 from runs.summary import OUTCOMES
 
 
@@ -214,6 +216,21 @@ ROUTES: dict[str, Route] = {
     ),
     "GET /runs/{run_id}/tasks/{result_id}": Route("get_task_result", "TaskPayload", (FIELDS,)),
     "GET /runs/{run_id}/fingerprint": Route("get_fingerprint", "Fingerprint", (FIELDS,)),
+    "GET /runs/{run_id}/report": Route(
+        "get_report",
+        "Report",
+        (query("format", "`html` where absent: one file without scripts.", choice(*FORMATS)), IF_NONE_MATCH),
+        media=("text/html", "text/markdown", "application/json"),
+        also=(409,),
+    ),
+    "GET /runs/{run_id}/remedies": Route("get_remedies", "Remedies", (FIELDS,)),
+    "GET /runs/{run_id}/audit": Route("get_audit", "Audit", (FIELDS,)),
+    "GET /runs/{run_id}/narrate": Route(
+        "narrate_run",
+        "Narration",
+        (query("slice", "`recent` where absent: where it stands and what was last.", choice(*SLICES)), FIELDS),
+    ),
+    "POST /runs/{run_id}/narrate": Route("ask_driver_to_narrate", "Narration"),
     "GET /runs/{run_id}/blocked_hosts": Route(
         "list_blocked_hosts_of_run",
         "BlockedHostList",

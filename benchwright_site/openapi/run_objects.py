@@ -184,7 +184,7 @@ RUN_OBJECTS: dict[str, Schema] = {
         halt_reason=maybe(TEXT),
         halt_note=TEXT,
         error=maybe(ANY_OBJECT),
-        review=array(ANYTHING),
+        review=array(ref("ReviewFlag")),
         links=thing("Where it is.", dashboard=TEXT, report=TEXT, self=TEXT, stream=TEXT),
         created_at=TIME,
         started_at=maybe(TIME),

@@ -2,8 +2,19 @@
 
 from ninja import Router
 
-from runs.api import artifacts, blocked, changes, connections, following, forking, listing, results, scoring
+from runs.api import (
+    artifacts,
+    blocked,
+    changes,
+    connections,
+    following,
+    forking,
+    listing,
+    reporting,
+    results,
+    scoring,
+)
 
 router = Router(tags=["runs"])
-for part in (changes, forking, listing, following, results, artifacts, blocked, scoring, connections):
+for part in (changes, forking, listing, following, results, artifacts, blocked, reporting, scoring, connections):
     router.add_router("", part.router)

@@ -9,9 +9,11 @@ from ninja import Router
 
 from accounts.door import answer, created, demand, principal, requires
 from accounts.idempotency import idempotent
+from kernel.errors import DomainError
 from runs import destroying, editing, launch_options, launching, objects, publishing, queries, representation
 from runs.driver import deciding
 from runs.models import Run
+from runs.review import remarks
 from runs.schemas import ApproveBody, HaltBody, LaunchBody, PublishBody, RunPatch
 
 router = Router()
@@ -40,9 +42,15 @@ def launch(request: HttpRequest, body: LaunchBody) -> HttpResponse:
 
 @router.patch("/runs/{run_id}", auth=requires("runs:write"), response=Any)
 def update(request: HttpRequest, run_id: str, body: RunPatch) -> HttpResponse:
-    """Change visibility (needs registry:publish too) or metadata. With If-Match: 412 if it was edited since."""
+    """Change visibility (needs registry:publish too) or metadata, or answer a flag (`review_resolution`).
+
+    With If-Match: 412 if it was edited since. A flag is also answered by the benchmark's owner and by staff.
+    """
     viewer = principal(request)
     changes = {name: value for name, value in body.changes().items() if value is not None}
+    said = changes.pop("review_resolution", None)
+    if said is not None:
+        return _reviewed(request, run_id, said.model_dump(), changes)
     if "metadata" in changes:
         launch_options.checked_metadata(changes["metadata"])
     if "visibility" in changes:
@@ -53,6 +61,21 @@ def update(request: HttpRequest, run_id: str, body: RunPatch) -> HttpResponse:
         run.refresh_from_db()
         representation.check_match(request, run, representation.etag(run, objects.run_object(run, viewer)))
         editing.edit(run, changes)
+    return _shown(request, run)
+
+
+def _reviewed(request: HttpRequest, run_id: str, said: dict[str, Any], others: dict[str, Any]) -> HttpResponse:
+    """A remark alone: it is allowed to more people than the other changes, so it does not come with them."""
+    viewer = principal(request)
+    run = remarks.run_for(viewer, run_id)
+    if others:
+        msg = "Send review_resolution alone; what else shall change goes into a request of its own."
+        raise DomainError(
+            "mutually_exclusive", msg, errors=[{"loc": ["body", "review_resolution"], "msg": "send it alone"}]
+        )
+    representation.check_match(request, run, representation.etag(run, objects.run_object(run, viewer)))
+    remarks.add(viewer, run, said)
+    run.refresh_from_db()
     return _shown(request, run)
 
 

@@ -14,7 +14,7 @@ from runs.artifacts import records
 from runs.models import Artifact, Run, Shard
 
 # May hold what the subset's owner keeps closed: the expected answers, and what a scorer says of them.
-_ANSWERS = ("log", "extracted", "verdict")
+_ANSWERS = ("log", "extracted", "verdict", "audit")
 _SCORER = ("code", "recipe")
 # Content types that browsers only show or save; anything else is plain text or plain bytes to them.
 SERVED = frozenset({"text/plain", "application/json", "application/x-ndjson", "image/png", "image/jpeg"})

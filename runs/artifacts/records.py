@@ -16,6 +16,7 @@ from runs.models import Artifact, Run
 log = logging.getLogger(__name__)
 
 TEXT, JSON, JSON_LINES = "text/plain; charset=utf-8", "application/json", "application/x-ndjson"
+HTML, MARKDOWN = "text/html; charset=utf-8", "text/markdown; charset=utf-8"
 # type -> the content type that we give it
 TYPES = {
     "code": TEXT,  # the scorer: task_impl.py
@@ -25,6 +26,10 @@ TYPES = {
     "raw_output": TEXT,  # an output as solve returned it, where it had to be cleaned
     "extracted": JSON_LINES,  # rows of a shard as extract gave them, where that is not what was uploaded
     "summary": JSON,
+    "report": HTML,  # the report of the run in three forms, for whoever may see the run
+    "report_markdown": MARKDOWN,
+    "report_json": JSON,
+    "audit": JSON,  # outputs that a second reader reads otherwise than the scorer
 }
 MOST_BYTES = 64 << 20  # of one artifact
 ORPHAN_SECONDS = 3600.0

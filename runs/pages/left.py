@@ -23,6 +23,10 @@ _SAYS = {
     "extracted": "what extract made of the rows",
     "raw_output": "the output before it was cleaned",
     "summary": "the summary",
+    "report": "the report, a page in one file",
+    "report_markdown": "the report as Markdown",
+    "report_json": "the report's facts",
+    "audit": "outputs that a second reader reads otherwise",
 }
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",

@@ -4,48 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernel.money import MICRO_CENTS_PER_DOLLAR
+from kernel import strict_json
 from runs.models import Run
 from runs.pages.table import Wanted
-from runs.pages.words import UNKNOWN
-from runs.providers import PROVIDERS
-
-MEANINGS = {
-    "wrong": "The answer could be read and was not the expected one. This is the model.",
-    "no_answer": "The model ended without an answer.",
-    "format_miss": "The answer is not in the form that the scorer reads.",
-    "truncated": "The answer was cut at the token limit; the model may never have got to answer.",
-    "refused": "The model, or its provider's filter, declined to answer.",
-    "scorer_exception": "The scorer raised an exception on this output. It counts as not passed.",
-    "invalid_score": "The scorer returned no number from 0 to 1. It counts as not passed.",
-    "judge_unparsed": "The judge's reply could not be read as a verdict.",
-    "scorer_timeout": "The scorer did not end in time. It counts as not passed.",
-    "provider_error": "The provider failed. This is not in the rate.",
-    "rate_limited": "The provider kept saying that there were too many calls. This is not in the rate.",
-    "timeout": "No answer came in time. This is not in the rate.",
-    "sandbox_dead": "The sandbox was lost. Not the model's doing; not in the rate.",
-    "worker_lost": "The worker was lost. Not the model's doing; not in the rate.",
-    "blocked_host": "The scorer wanted a host that it may not reach: see the hosts that were blocked. Not in the rate.",
-    "missing_secret": "There was no key for the provider.",
-    "judge_error": "The judge model failed. This is not in the rate.",
-    "budget": "A ceiling was reached before this task began.",
-    "halted": "The run was stopped before this task began.",
-}
-# outcome -> (the replay that runs it again, what else that replay runs again)
-_AGAIN = {
-    "errored": ("--only-errored", ("errored", "skipped")),
-    "skipped": ("--only-errored", ("errored", "skipped")),
-    "unscored": ("--only-failed", ("failed", "unscored")),
-}
+from runs.reporting import classes, cutoff
+from runs.reporting import remedies as mending
+from runs.reporting.remedies import Offer
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """One class: how many, what it means, where to see them, and the command that runs them again (or "").
+    """One class: how many, what it means, where to see them, and the first offer that mends it (or None).
 
     ``message``: what the first of them ended with, in the words of the scorer or the provider; "" where it has none.
-    ``only``: the slice of the launch page that runs them again, or "".
-    ``again``: how many cells that command runs; it knows outcomes, not classes.
+    ``launch``: the launch page filled in for it, or "". ``pressed``: whether a press launches it at once; ``button``
+    says what. ``body``: the requests that do it, as JSON, or "".
     """
 
     outcome: str
@@ -54,57 +27,48 @@ class Remedy:
     meaning: str
     message: str
     link: str
-    command: str
-    only: str
-    again: int
-    scope: str
-    price: str
+    offer: Offer | None
+    launch: str
+    pressed: bool
+    button: str
+    body: str
 
 
-def of(run: Run, classes: Sequence[Mapping[str, Any]]) -> list[Remedy]:
+def of(run: Run, groups: Sequence[Mapping[str, Any]], *, mine: bool) -> list[Remedy]:
     """One remedy for each class of what did not pass, in the order given."""
-    ended = run.passed + run.failed + run.unscored + run.errored
-    each = run.cost_model / max(ended, 1) if _priced(run) else None
-    return [_remedy(run, group, each) for group in classes]
+    cut = cutoff.of(run) if any(group["error_class"] == "truncated" for group in groups) else None
+    return [_remedy(run, group, mending.offers(run, group, mine=mine, cut=cut)) for group in groups]
 
 
-def _priced(run: Run) -> bool:
-    """Whether the run's cost says what a cell costs: nothing was spent where no call came through."""
-    if run.unpriced_calls:
-        return False
-    provider = PROVIDERS.get(str(run.sut.get("provider")))
-    return bool(provider and provider.free) or bool(run.cost_model) or run.passed + run.failed + run.unscored > 0
-
-
-def _remedy(run: Run, group: Mapping[str, Any], each: float | None) -> Remedy:
+def _remedy(run: Run, group: Mapping[str, Any], offers: Sequence[Offer]) -> Remedy:
     name = group["error_class"] or ""
-    flag, outcomes = _AGAIN.get(group["outcome"], ("", ()))
-    again = sum(getattr(run, outcome) for outcome in outcomes)
+    # What can be pressed comes before what has to be written first.
+    offer = next((each for each in offers if each.kind != "rescore"), offers[0] if offers else None)
     return Remedy(
         outcome=group["outcome"],
         error_class=name,
         count=group["count"],
-        meaning=meaning(name),
+        meaning=classes.meaning(name),
         message=group.get("message") or "",
         link=Wanted().link(outcome=group["outcome"], error_class=name),
-        command=f"benchwright run --replay-from {run.id} {flag}" if flag else "",
-        only=flag.removeprefix("--").replace("-", "_"),
-        again=again,
-        scope=" or ".join(outcomes),
-        price=UNKNOWN if each is None else _price(each * again),
+        offer=offer,
+        launch=f"/runs/new?replay={run.id}&only={offer.only}" if offer and offer.only else "",
+        pressed=offer is not None and offer.kind == "replay" and not offer.only,
+        button=_button(offer, group["count"]) if offer else "",
+        body=_shown(offer) if offer and not offer.command else "",
     )
 
 
-def meaning(name: str) -> str:
-    """What an error class means, in a sentence or two; "" for an unknown one."""
-    if name.startswith("resource_exhausted"):
-        return f"The sandbox ran out of {name.partition(':')[2] or 'a resource'}. This is not in the rate."
-    return MEANINGS.get(name, "")
+def _button(offer: Offer, count: int) -> str:
+    if not offer.only:
+        return offer.label
+    if offer.cells == count:
+        return "Run these again"
+    return f"Run all {offer.cells:,} {' or '.join(mending.SLICES[offer.only])} again"
 
 
-def _price(micro_cents: float) -> str:
-    """As a button says it."""
-    if not micro_cents:
-        return "free"
-    dollars = micro_cents / MICRO_CENTS_PER_DOLLAR
-    return f"≈ ${dollars:,.2f}" if dollars >= 0.01 else "under $0.01"
+def _shown(offer: Offer) -> str:
+    """The offer's requests as somebody would send them, one after the other."""
+    return "\n".join(
+        f"{each['method']} {each['path']}\n{strict_json.dumps(each['body']).decode()}" for each in offer.requests
+    )

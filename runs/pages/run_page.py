@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from accounts.pages import once
 from kernel import clock
 from runs import objects, queries
 from runs.models import Run
@@ -11,6 +12,9 @@ from runs.pages import now, remedies, score, strip, table, words
 from runs.pages.event_words import halt_words
 from runs.pages.launch import authored
 from runs.pages.vault import hosts
+from runs.reporting import classes, sentences, storing
+from runs.reporting import remedies as mending
+from runs.review import shapes
 from runs.states import TERMINAL
 from secrets_vault import leases
 from secrets_vault import queries as vault
@@ -35,7 +39,7 @@ def badges(run: Run) -> list[tuple[str, str]]:
     return found
 
 
-def going(run: Run, *, mine: bool) -> dict[str, Any]:
+def going(run: Run, *, mine: bool, answers: bool = False) -> dict[str, Any]:
     """The parts of a going run that change: what the page shows first and the socket sends again."""
     seen = now.read(run)
     summary = queries.live_summary(run) if run.trials > 1 else None
@@ -62,10 +66,11 @@ def noun(run: Run) -> str:
     return "task" if run.trials == 1 else "trial"
 
 
-def done(run: Run, *, mine: bool) -> dict[str, Any]:
+def done(run: Run, *, mine: bool, answers: bool) -> dict[str, Any]:
     """The parts of an ended run."""
     summary = queries.summary(run)
-    classes = table.classes(run)
+    groups = classes.classes(run, answers=answers)
+    again = mending.reruns(run, mine=mine)
     return {
         "run": run,
         "summary": summary,
@@ -74,8 +79,11 @@ def done(run: Run, *, mine: bool) -> dict[str, Any]:
         "cells_per_bar": strip.cells_per_bar(run),
         "phases": now.phases(run),
         "spend": now.spend(run, mine=mine),
-        "remedies": remedies.of(run, classes),
-        "not_passed": sum(group["count"] for group in classes),
+        "remedies": remedies.of(run, groups, mine=mine),
+        "reruns": sentences.reruns(again),
+        "later": again["later"],
+        "audit": storing.audit_shown(run, answers=answers),
+        "not_passed": sum(group["count"] for group in groups),
         "kinds": _kinds(summary),
         **hosts.of_run(run, mine=mine),
         "completed": score.of_summary(summary["completed"]) if summary.get("completed") else None,
@@ -120,9 +128,11 @@ def secrets(run: Run) -> dict[str, Any]:
     }
 
 
-def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
+def page(
+    run: Run, params: Mapping[str, str], *, mine: bool, answers: bool = False, settles: bool = False
+) -> dict[str, Any]:
     """Everything the run page shows. ``params`` are the page's own: filters and sorting of the task table."""
-    parts = (done if run.status in TERMINAL else going)(run, mine=mine)
+    parts = (done if run.status in TERMINAL else going)(run, mine=mine, answers=answers)
     wanted = table.Wanted.of(params)
     events = now.log(run, mine=mine)
     return {
@@ -130,6 +140,10 @@ def page(run: Run, params: Mapping[str, str], *, mine: bool) -> dict[str, Any]:
         "title": title(run),
         "badges": badges(run),
         "mine": mine,
+        "review": shapes.of_run(run),
+        "mark": once.fresh(),
+        "may_comment": mine,
+        "may_settle": settles,
         "secrets": secrets(run) if mine else None,
         "live": run.status not in TERMINAL,
         "authored": authored.of(run) if mine else None,

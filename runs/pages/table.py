@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, F, Min, Q, QuerySet
+from django.db.models import F, QuerySet
 
 from runs.models import ModelCall, Run, TaskResult
 
@@ -120,18 +120,3 @@ def unpriced_cells(run: Run, ordinals: Sequence[int]) -> set[int]:
         return set()
     calls = ModelCall.objects.filter(run=run, ordinal__in=ordinals, status="settled", cost=None)
     return set(calls.values_list("ordinal", flat=True))
-
-
-def classes(run: Run) -> list[dict[str, Any]]:
-    """What did not pass, by class, largest first: {"outcome", "error_class", "count", "first", "message"}.
-
-    ``message`` is the first that a cell of the class ended with, in task order, ``first`` that cell; "" and None where
-    none left a message.
-    """
-    live = TaskResult.objects.filter(run=run, live=True)
-    grouped = live.exclude(outcome="passed").values("outcome", "error_class")
-    counted = grouped.annotate(count=Count("id"), first=Min("ordinal", filter=Q(error_message__gt="")))
-    groups: list[dict[str, Any]] = [dict(row) for row in counted.order_by("-count", "outcome", "error_class")[:30]]
-    firsts = [group["first"] for group in groups if group["first"] is not None]
-    messages = dict(live.filter(ordinal__in=firsts).values_list("ordinal", "error_message")) if firsts else {}
-    return [{**group, "message": messages.get(group["first"]) or ""} for group in groups]

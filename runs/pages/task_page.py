@@ -8,7 +8,8 @@ from accounts.principal import Principal
 from kernel.errors import DomainError
 from runs import payloads
 from runs.models import Run, TaskResult
-from runs.pages import left, remedies, run_page, table
+from runs.pages import left, run_page, table
+from runs.reporting import classes
 
 FOLD = 1_500  # characters of a value shown before it folds
 LONGEST = 100_000  # characters of a value that a page carries; the API has the rest
@@ -31,7 +32,7 @@ def page(run: Run, result_id: str, *, viewer: Principal | None, mine: bool) -> d
         "mine": mine,
         "unpriced": bool(table.unpriced_cells(run, [row.ordinal])),
         "ran_code": row.outcome != "skipped" and not row.reused,
-        "meaning": remedies.meaning(row.error_class or ""),
+        "meaning": classes.meaning(row.error_class or ""),
         "threshold": run.impl.pass_threshold if run.impl else None,
         "input": shown(full["input"]),
         "expected": shown(full["expected"]),

@@ -1,4 +1,4 @@
-"""Report: settle the cost with the journal and freeze the summary of the whole run."""
+"""Report: settle the cost with the journal, freeze the summary of the whole run, and make its report."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +8,7 @@ from kernel import strict_json
 from runs import finishing, queries
 from runs.context import Context
 from runs.models import Run
+from runs.reporting import storing
 
 _STORE = """
 UPDATE runs_run SET summary = %s::jsonb
@@ -27,7 +28,12 @@ class Report:
             summary = await context.orm(_summary, context.run.id)
             run = str(context.run.id)
             await context.control.execute(_STORE, [strict_json.dumps(summary).decode(), run, run, lease.attempt_no])
+            await context.orm(_report, context.run.id)
             await context.leases.finish(lease.number)
+
+
+def _report(run_id: UUID) -> None:
+    storing.at_the_end(Run.objects.select_related("benchmark", "impl", "subset").get(id=run_id))
 
 
 def _summary(run_id: UUID) -> dict[str, Any]:

@@ -34,6 +34,12 @@ def foreign(text: object, limit: int = 160) -> SafeString:
 
 
 @register.filter
+def cut_under(name: str) -> str:
+    """``benchmark_owner`` as people read it."""
+    return words.one_line(name, 60).replace("_", " ")
+
+
+@register.filter
 def seconds(milliseconds: int) -> str:
     """A table's column in seconds: the unit is in the head."""
     return f"{milliseconds / 1000:,.2f}"

@@ -145,7 +145,8 @@ def test_14_tasks(bw: Benchwright, run: Any) -> None:
 
 def test_14_artifacts(bw: Benchwright, run: Any) -> None:
     found = {art.name: art for art in bw.runs.artifacts(run.id, type=None, include_versions=False)}
-    assert set(found) == {"task_impl.py", "summary.json", *(f"q{n}.solve.log" for n in range(6))}
+    reports = ("report.html", "report.md", "report.json", "audit.json")
+    assert set(found) == {"task_impl.py", "summary.json", *reports, *(f"q{n}.solve.log" for n in range(6))}
     art = found["task_impl.py"]
     assert bw.runs.artifact(run.id, art.id).sha256 == art.sha256
     assert bw.runs.artifact_content(run.id, art.id).decode() == CODE

@@ -56,6 +56,9 @@ def test_i05_a04_a_run_leaves_its_code_logs_raw_outputs_and_summary(
     (name,) = [name for name in found if name.startswith("extracted-")]
     assert json.loads(found.pop(name)) == changed
     assert json.loads(found.pop("summary.json")) == run.summary
+    assert json.loads(found.pop("report.json"))["summary"] == run.summary
+    assert json.loads(found.pop("audit.json"))["agreed"] == 3
+    assert {found.pop(name)[:1] for name in ("report.html", "report.md")} == {b"<", b"#"}
     assert found == {
         "task_impl.py": code.encode(),
         "q00000.solve.log": b"asking 0 + 1\n",
@@ -90,7 +93,7 @@ def test_i14_i15_files_that_a_sandbox_leaves_are_never_taken_up(
     run = work(launch(alice, model, TRAPS + ASK, rows=planned.sums(4)))
     assert (run.status, run.passed) == ("ok", 4)
     found = left(run)
-    assert set(found) == {"summary.json", "task_impl.py"}
+    assert set(found) == {"summary.json", "task_impl.py", "report.html", "report.md", "report.json", "audit.json"}
     assert found["task_impl.py"].decode() == TRAPS + ASK
     assert b"root:" not in b"".join(found.values())
 

@@ -14,8 +14,7 @@ VALUES = {"tasks": [{"task_id": "a"}], "rules": [], "config": {}, "metadata": {}
 
 # Endpoints of parts that the server does not have yet. One that it has must leave this list.
 LATER = {
-    *("GET /compare", "GET /runs/{}/narrate"),
-    "GET /runs/{}/report",
+    "GET /compare",
     *("GET /registry/benchmarks/{}/range", "GET /registry/subsets/{}/leaderboard"),
     *("POST /build/subsets", "GET /build/subsets/{}/recipe", "PATCH /build/subsets/{}/recipe"),
     *("GET /build/subsets/{}/samples", "PATCH /build/subsets/{}/samples"),

@@ -1,0 +1,1 @@
+"""The report, the flags and the remedies on the pages of a run."""

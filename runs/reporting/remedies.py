@@ -1,0 +1,251 @@
+"""What mends each class of what did not pass: the act, its price, and the very request that does it."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import BooleanField, Count, ExpressionWrapper, Q
+
+from kernel import money
+from runs.models import Run, TaskResult
+from runs.pages import words
+from runs.providers import PROVIDERS
+from runs.reporting import classes, cutoff
+from runs.reporting.cutoff import Cutoff
+from secrets_vault.host_policy import queries as host_policies
+
+# outcome -> (the slice of a replay that runs it again, what else that slice runs again)
+AGAIN = {
+    "errored": ("only_errored", ("errored", "skipped")),
+    "skipped": ("only_errored", ("errored", "skipped")),
+    "unscored": ("only_failed", ("failed", "unscored")),
+}
+SLICES = {only: outcomes for only, outcomes in AGAIN.values()}
+MOST_IDS = 1000  # task ids in an offered request
+TYPED_IDS = 20  # task ids in a command
+HOSTS = 5
+MOST_LATER, SHOWN_LATER = 1000, 50  # later runs
+# The positions themselves may be a hundred thousand numbers.
+_SLICED = ExpressionWrapper(Q(task_positions__isnull=False), output_field=BooleanField())
+
+
+@dataclass(frozen=True)
+class Offer:
+    """An act. ``requests``: what to send, in order, each {"method", "path", "body"}. ``price``: micro-cents, at most
+    about; None where nobody knows. ``command``: the same from a shell, or ""."""
+
+    kind: str  # replay, rescore, allow_host
+    label: str
+    requests: Sequence[Mapping[str, Any]]
+    cells: int
+    price: int | None
+    command: str = ""
+    only: str = ""  # the slice of the launch page that does it, or ""
+    params: Mapping[str, Any] | None = None  # of the model, where they change
+
+    @property
+    def price_words(self) -> str:
+        return priced(self.price)
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "label": self.label,
+            "requests": list(self.requests),
+            "cells": self.cells,
+            "price": None if self.price is None else money.shown(self.price),
+            "price_words": self.price_words,
+            "command": self.command or None,
+        }
+
+
+def priced(micro_cents: int | None) -> str:
+    """As a button says it."""
+    if micro_cents is None:
+        return words.UNKNOWN
+    if not micro_cents:
+        return "free"
+    dollars = micro_cents / money.MICRO_CENTS_PER_DOLLAR
+    return f"≈ ${dollars:,.2f}" if dollars >= 0.01 else "under $0.01"
+
+
+def cell_price(run: Run) -> float | None:
+    """Micro-cents that a cell of this run cost on average; None where the run's cost does not say it."""
+    if run.unpriced_calls:
+        return None
+    ended = run.passed + run.failed + run.unscored + run.errored
+    provider = PROVIDERS.get(str(run.sut.get("provider")))
+    known = bool(provider and provider.free) or bool(run.cost_model) or run.passed + run.failed + run.unscored > 0
+    return run.cost_model / max(ended, 1) if known else None
+
+
+def offers(run: Run, group: Mapping[str, Any], *, mine: bool, cut: Cutoff | None = None) -> list[Offer]:
+    """What mends one class, the best first; [] where nothing but another model or another scorer would."""
+    name, outcome = str(group["error_class"] or ""), str(group["outcome"])
+    if name == "truncated":
+        return _more_tokens(run, cut or cutoff.of(run), mine=mine)
+    found = [_rescore(run, int(group["count"]))] if outcome == "unscored" and name != "judge_unparsed" else []
+    if outcome in AGAIN:
+        again = _again(run, outcome)
+        found.append(_allowing(run, again) if name == "blocked_host" and mine else again)
+    return found
+
+
+def _again(run: Run, outcome: str) -> Offer:
+    only, outcomes = AGAIN[outcome]
+    cells = sum(getattr(run, each) for each in outcomes)
+    each = cell_price(run)
+    return Offer(
+        kind="replay",
+        label=f"Run the {words.plural(cells, 'cell')} that ended {' or '.join(outcomes)} again",
+        requests=[_launch({"from_run": str(run.id), only: True})],
+        cells=cells,
+        price=None if each is None else round(each * cells),
+        command=f"benchwright run --replay-from {run.id} --{only.replace('_', '-')}",
+        only=only,
+    )
+
+
+def _launch(replay: Mapping[str, Any], sut: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    body: dict[str, Any] = {"replay": dict(replay), **({"sut": dict(sut)} if sut else {})}
+    return {"method": "POST", "path": "/v1/runs", "body": body}
+
+
+def _allowing(run: Run, again: Offer) -> Offer:
+    """Allow the hosts that were wanted, then run again what they cost."""
+    hosts = sorted({row.host for row in host_policies.blocked_of(str(run.id))[:100]})[:HOSTS]
+    if not hosts:
+        return again
+    allow = [
+        {"method": "POST", "path": "/v1/host_policy", "body": {"host_pattern": host, "mode": "allow"}} for host in hosts
+    ]
+    commands = [f"benchwright hosts allow {shlex.quote(host)}" for host in hosts]
+    return Offer(
+        kind="allow_host",
+        label=f"Allow {', '.join(hosts)} and run {words.plural(again.cells, 'cell')} again",
+        requests=[*allow, *again.requests],
+        cells=again.cells,
+        price=again.price,
+        command=" && ".join([*commands, again.command]),
+        only=again.only,
+    )
+
+
+def _rescore(run: Run, count: int) -> Offer:
+    """The outputs are stored: a mended scorer grades them anew without a model call."""
+    body = {"mode": "rescore", "from_phase": "atomize", "description": "Say here what the scorer does wrong."}
+    return Offer(
+        kind="rescore",
+        label=f"Mend the scorer and grade the stored outputs anew: {words.plural(count, 'cell')} without a score",
+        requests=[{"method": "POST", "path": f"/v1/runs/{run.id}/fork", "body": body}],
+        cells=run.passed + run.failed + run.unscored,
+        price=0,
+        command=f'benchwright run fork {run.id} --mode rescore -m "…what it does wrong…"',
+    )
+
+
+def _more_tokens(run: Run, cut: Cutoff, *, mine: bool) -> list[Offer]:
+    """Raise the token limit, and run the truncated tasks again."""
+    rows = TaskResult.objects.filter(run=run, live=True, error_class="truncated").order_by("position")
+    ids = list(dict.fromkeys(rows.values_list("task_id", flat=True)[: MOST_IDS * run.trials]))[:MOST_IDS]
+    if not ids or cut.suggested is None:
+        return []
+    params = {key: value for key, value in (run.sut.get("params") or {}).items() if key not in cutoff.NAMES}
+    params[cut.name] = cut.suggested
+    sut = {"model": run.sut.get("model"), **_where(run, mine=mine), "params": params}
+    cells = len(ids) * run.trials
+    return [
+        Offer(
+            kind="replay",
+            label=f"Raise {cut.name} to {cut.suggested:,} and run {words.plural(cells, 'cell')} again",
+            requests=[_launch({"from_run": str(run.id), "task_ids": ids}, sut)],
+            cells=cells,
+            price=_price_of_more(run, cut, cells),
+            command=_typed(run, ids, params, mine=mine),
+            params=params,
+        )
+    ]
+
+
+def _where(run: Run, *, mine: bool) -> dict[str, Any]:
+    """Where the model is asked; over which connection only its owner may know, and use."""
+    over = run.sut.get("connection") if mine else None
+    return {"connection": over} if over else {"provider": run.sut.get("provider")}
+
+
+def _price_of_more(run: Run, cut: Cutoff, cells: int) -> int | None:
+    """At most: as if every one of them used all the tokens that it may now have."""
+    if cell_price(run) is None:
+        return None
+    rows = TaskResult.objects.filter(run=run, live=True, error_class="truncated").values_list("cost", "tokens_out")
+    sample = list(rows[:MOST_IDS])
+    each = sum(cost for cost, _ in sample) / len(sample) if sample else 0.0
+    before = max(cut.asked or 0, cut.tokens or 0, 1)
+    return round(each * cells * (cut.suggested or before) / before)
+
+
+def _typed(run: Run, ids: Sequence[str], params: Mapping[str, Any], *, mine: bool) -> str:
+    """The command; "" where it would be too long to type, or its ids hold the comma that parts them."""
+    if len(ids) > TYPED_IDS or any("," in each for each in ids):
+        return ""
+    over = run.sut.get("connection") if mine else None
+    model = str(run.sut.get("model"))
+    named = (
+        f"{shlex.quote(model)} --connection {shlex.quote(str(over))}"
+        if over
+        else shlex.quote(f"{model}@{run.sut.get('provider')}")
+    )
+    sampled = " ".join(f"--param {shlex.quote(f'{name}={value}')}" for name, value in params.items())
+    return f"benchwright run --replay-from {run.id} --task-ids {shlex.quote(','.join(ids))} --model {named} {sampled}"
+
+
+def document(run: Run, *, mine: bool, answers: bool) -> dict[str, Any]:
+    """``GET /v1/runs/{id}/remedies``."""
+    found = classes.classes(run, answers=answers)
+    cut = cutoff.of(run)
+    return {
+        "object": "remedies",
+        "run": str(run.id),
+        "classes": [
+            {
+                "outcome": group["outcome"],
+                "error_class": group["error_class"],
+                "count": group["count"],
+                "meaning": classes.meaning(group["error_class"] or ""),
+                "message": group["message"] or None,
+                "tasks": f"/v1/runs/{run.id}/tasks?outcome={group['outcome']}",
+                "offers": [offer.document() for offer in offers(run, group, mine=mine, cut=cut)],
+            }
+            for group in found
+        ],
+        "truncation": cut.document() if cut.cells else None,
+        "reruns": reruns(run, mine=mine),
+    }
+
+
+def reruns(run: Run, *, mine: bool) -> dict[str, Any]:
+    """What was run again, for ever: within the run, by it, and after it.
+
+    ``attempts``: cells that took more than one attempt; only faults are tried again, never a wrong answer.
+    ``of_parent``: how many cells of its parent this run ran again. ``later``: later runs that ran cells of this one.
+    """
+    counted = TaskResult.objects.filter(run=run, live=True).aggregate(
+        attempts=Count("id", filter=Q(attempt__gt=1)),
+        rescored=Count("id", filter=Q(version__gt=1)),
+        reused=Count("id", filter=Q(reused=True)),
+    )
+    later = run.children.filter(relation="replay", destroyed_at=None).order_by("created_at", "id")
+    seen = (later if mine else later.filter(visibility="public")).annotate(sliced=_SLICED)
+    found = list(seen.values_list("id", "planned", "sliced", "completes", "status")[:MOST_LATER])
+    return {
+        **counted,
+        "of_parent": run.planned if run.relation == "replay" and run.parent_id else 0,
+        "slice": run.task_positions is not None and run.relation == "replay",
+        "completes": run.completes,
+        "later": [
+            {"run": str(child), "cells": cells, "slice": sliced, "completes": completes, "status": status}
+            for child, cells, sliced, completes, status in found[:SHOWN_LATER]
+        ],
+        "later_cells": sum(cells for _, cells, sliced, _, _ in found if sliced),
+    }

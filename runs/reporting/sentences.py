@@ -1,0 +1,104 @@
+"""What the facts of a run come to, in sentences: the same in the report, in Markdown and in the narration. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from runs.pages import words
+from runs.pages.event_words import halt_words
+
+Json = Mapping[str, Any]
+
+
+def noun(facts: Json) -> str:
+    """What the denominator counts."""
+    return "task" if facts["run"]["trials"] == 1 else "trial"
+
+
+def headline(facts: Json) -> str:
+    """The first sentence: never a rate without its interval, never a rate of a handful."""
+    score, run = facts["score"], facts["run"]
+    model, one = words.one_line(run["model"] or "The model", 120), noun(facts)
+    if not score["scored"]:
+        return f"{model} has no score: of {words.plural(score['total'], one)} none was scored."
+    if score["few"]:
+        passed = score["counts"]["passed"]
+        return f"{model} passes {passed} of {words.plural(score['scored'], f'scored {one}')}: too few for a rate."
+    rate, pair = words.percent(score["rate"]), words.interval(score["ci95"])
+    return f"{model} passes {rate}% of {score['scored']:,} scored {one}s (95% interval {pair})."
+
+
+def remarks(facts: Json) -> list[str]:
+    """What must be known beside the headline, the weightiest first."""
+    said = [*_ended(facts), *_coverage(facts), *_answers(facts)]
+    if "simulated" in facts["run"]["badges"]:
+        said.append("The simulated model answers by rule and knows nothing: this shows how a run goes, no ability.")
+    if "unsandboxed" in facts["run"]["badges"]:
+        said.append("It ran without a sandbox.")
+    return said
+
+
+def _ended(facts: Json) -> list[str]:
+    run = facts["run"]
+    if run["status"] == "halted":
+        return [halt_words(run["halt_reason"])]
+    if run["status"] == "failed" and run["error"]:
+        where = str(run["error"]["phase"]).capitalize() or "The run"
+        return [f"{where} failed: {words.one_line(run['error']['message'] or run['error']['code'], 400)}"]
+    return []
+
+
+def _coverage(facts: Json) -> list[str]:
+    score, one = facts["score"], noun(facts)
+    counts = score["counts"]
+    said = []
+    if score["scored"] < score["total"]:
+        lost = ", ".join(f"{counts[name]:,} {name}" for name in ("errored", "skipped") if counts[name])
+        said.append(
+            f"Coverage is {words.percent(score['coverage'] or 0)}%: {score['total'] - score['scored']:,} of "
+            f"{words.plural(score['total'], one)} have no score ({lost or 'not ended'}); these are no wrong answers."
+        )
+    if counts["unscored"]:
+        said.append(f"{counts['unscored']:,} could not be scored and count as not passed.")
+    if score["bounded"] and score["scored"]:
+        low, high = words.percent(score["bounds"]["worst"]), words.percent(score["bounds"]["best"])
+        said.append(f"If all without a score were wrong the rate would be {low}%, if all were right {high}%.")
+    return said
+
+
+def _answers(facts: Json) -> list[str]:
+    answers, cut = facts["answers"], facts["truncation"]
+    said = []
+    if answers["truncated"]:
+        where = f" at {cut['tokens']:,} tokens" if cut and cut["tokens"] else ""
+        still = f", {cut['thinking']:,} of them while the model still thought" if cut and cut["thinking"] else ""
+        said.append(
+            f"{words.plural(answers['truncated'], 'answer')} were cut off{where}{still}.".replace(
+                "1 answer were", "1 answer was"
+            )
+        )
+    for name, what in (("empty", "empty"), ("refused", "refused"), ("unreadable", "not in the form that is read")):
+        if answers[name]:
+            said.append(f"{words.plural(answers[name], 'answer')} {'was' if answers[name] == 1 else 'were'} {what}.")
+    return said
+
+
+def reruns(found: Json) -> list[str]:
+    """What was run again, for ever told."""
+    said = []
+    if found["of_parent"]:
+        how = "and completes it" if found["completes"] else "a slice of it" if found["slice"] else "all of it"
+        said.append(f"This run ran {words.plural(found['of_parent'], 'cell')} of an earlier run again, {how}.")
+    if found["attempts"]:
+        said.append(
+            f"{words.plural(found['attempts'], 'cell')} took more than one attempt. Only faults are tried again, never "
+            "a wrong answer."
+        )
+    if found["rescored"]:
+        said.append(f"{words.plural(found['rescored'], 'result')} was graded anew.")
+    if found["reused"]:
+        said.append(f"{words.plural(found['reused'], 'output')} comes from an earlier run.")
+    if found["later_cells"]:
+        said.append(
+            f"Later runs ran {words.plural(found['later_cells'], 'cell')} of this one again, chosen by outcome."
+        )
+    return said or ["Nothing was run again."]

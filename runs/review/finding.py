@@ -1,0 +1,122 @@
+"""Which flags a run's traces raise. Found from the facts of its report; kept once, never taken back."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from runs.models import ReviewFlag, Run
+from runs.pages import words
+from runs.providers import same_model
+from runs.reporting.audit import auditing
+
+Facts = Mapping[str, Any]
+TRUNCATED, EMPTY = 0.02, 0.05  # shares of the scored answers
+FLOOR = 0.10  # a rate this near to guessing says little
+CHANCE = {"choice": 0.25}
+
+
+def keep(run: Run, found: Facts) -> None:
+    """Store the flags that these facts raise. One flag of a code; a second finding changes nothing."""
+    rows = [ReviewFlag(run=run, code=code, detail=detail) for code, detail in raised(found)]
+    ReviewFlag.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def raised(found: Facts) -> list[tuple[str, str]]:
+    """(code, detail) of each flag, in a fixed order; pure."""
+    return [(code, detail) for code, look in LOOKS.items() if (detail := look(found))]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,} ({words.percent(part / whole)}%)"
+
+
+def _reasoning(found: Facts) -> str:
+    """The trap of guide §4: a limit made for short answers cuts a reasoning model off before it has answered."""
+    cut, scored = found["truncation"], found["score"]["scored"]
+    if not cut or not scored or not cut["thinking"] or cut["thinking"] <= TRUNCATED * scored:
+        return ""
+    rate = found["score"]["rate"] or 0.0
+    chance = CHANCE.get(found["provenance"]["grader"] or "", 0.0)
+    near = " The score is near what guessing gives." if rate <= chance + FLOOR else ""
+    limit = f" at {cut['tokens']:,} tokens" if cut["tokens"] else ""
+    return (
+        f"{_share(cut['thinking'], scored)} answers were cut off{limit} while the model still thought (finish reason "
+        f"length), so they never reached the scorer.{near} Raise the token limit and run these again."
+    )
+
+
+def _truncated(found: Facts) -> str:
+    cut, scored = found["answers"]["truncated"], found["score"]["scored"]
+    if not scored or cut <= TRUNCATED * scored:
+        return ""
+    return f"{_share(cut, scored)} answers were cut at the token limit. Raise it and run these again."
+
+
+def _all_failed(found: Facts) -> str:
+    score = found["score"]
+    if not score["scored"] or score["counts"]["passed"]:
+        return ""
+    return "Nothing passed. That is more often a scorer or a prompt that does not fit than a model that knows nothing."
+
+
+def _all_passed(found: Facts) -> str:
+    score = found["score"]
+    if not score["scored"] or score["counts"]["passed"] < score["scored"]:
+        return ""
+    return (
+        "Everything passed. Look whether the scorer can fail at all, and whether the model may have known the answers."
+    )
+
+
+def _upstreams(found: Facts) -> str:
+    """A router that serves a model from several hosts serves several models, as far as scores go."""
+    served = found["provenance"]["served"]
+    hosts = {one["name"].partition(" via ")[2] for one in served}
+    if len(hosts) < 2:
+        return ""
+    named = ", ".join(f"{words.one_line(one['name'], 80)} ({words.plural(one['calls'], 'call')})" for one in served[:6])
+    return f"The answers come from several upstreams: {named}. Pin one (routing of a connection) to compare runs."
+
+
+def _other_model(found: Facts) -> str:
+    model = found["provenance"]["model"]
+    asked, provider = str(model.get("model") or ""), str(model.get("provider") or "")
+    names = sorted({one["name"].partition(" via ")[0] for one in found["provenance"]["served"]} - {""})
+    others = [name for name in names if not same_model(provider, asked, name)]
+    if not others:
+        return ""
+    named = ", ".join(words.one_line(name, 80) for name in others[:5])
+    return f"{words.one_line(asked, 80)} was asked for; what answered says that it is {named}."
+
+
+def _estimated(found: Facts) -> str:
+    calls = found["summary"]["estimated_calls"]
+    if not calls:
+        return ""
+    return f"{words.plural(calls, 'answer')} told no usage: tokens and cost of these are our estimate."
+
+
+def _empty(found: Facts) -> str:
+    empty, scored = found["answers"]["empty"], found["score"]["scored"]
+    if not scored or empty <= EMPTY * scored:
+        return ""
+    return (
+        f"{_share(empty, scored)} answers were empty. Look at a few calls: a limit, a filter or the scorer's reading."
+    )
+
+
+def _audit(found: Facts) -> str:
+    read = found.get("audit")
+    return str(read["sentence"]) if read and auditing.much(read) else ""
+
+
+LOOKS: dict[str, Callable[[Facts], str]] = {
+    "reasoning_cut_off": _reasoning,
+    "truncated": _truncated,
+    "all_failed": _all_failed,
+    "all_passed": _all_passed,
+    "mixed_upstreams": _upstreams,
+    "other_model_served": _other_model,
+    "usage_estimated": _estimated,
+    "empty_answers": _empty,
+    "extraction_audit": _audit,
+}
