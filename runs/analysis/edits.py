@@ -60,7 +60,7 @@ def _fault(name: str, value: Any) -> str:
         return _fields_fault(value)
     if name == "grader":
         return "" if isinstance(value, dict) and value else "grader is an object: docs/graders.md lists its fields."
-    return "This can't be edited; limit, part, kind, fields and grader can."
+    return f"{name} can't be edited; limit, part, kind, fields and grader can."
 
 
 def _fields_fault(value: Any) -> str:
@@ -99,8 +99,12 @@ def grader_faults(grader: Mapping[str, Any] | None) -> list[Json]:
     try:
         graders.validate_grader(grader)
     except DomainError as refusal:
-        return [{"loc": ["edits", *error["loc"][1:]], "msg": error["msg"]} for error in refusal.errors]
+        return [{"loc": ["edits", *error["loc"][1:]], "msg": _placed(error)} for error in refusal.errors]
     return []
+
+
+def _placed(error: Mapping[str, Any]) -> str:
+    return f"{'.'.join(map(str, error['loc'][1:]))}: {error['msg']}"
 
 
 def column_faults(fields: Mapping[str, Any], columns: list[str]) -> list[Json]:

@@ -118,7 +118,11 @@ def _read(snapshot: Snapshot) -> list[Row] | None:
     if hashlib.sha256(data).hexdigest() != snapshot.sha256:
         _store().remove(snapshot.sha256)  # else what is fetched anew would be taken for what is there
         return None
-    return [strict_json.loads(line) for line in data.splitlines()]
+    return _rows(data)
+
+
+def _rows(data: bytes) -> list[Row]:
+    return [strict_json.loads(line) for line in data.split(b"\n") if line]
 
 
 def _keep(place: Locator, account: int, fetched: Fetched) -> tuple[Snapshot, list[Row]]:
@@ -133,20 +137,20 @@ def _keep(place: Locator, account: int, fetched: Fetched) -> tuple[Snapshot, lis
         "licence": fetched.licence[:120],
         "facts": fetched.facts,
     }
-    snapshot, new = Snapshot.objects.get_or_create(
+    snapshot, _ = Snapshot.objects.get_or_create(
         locator_key=key_of(place, account if fetched.private else None),
         defaults={"id": f"snp_{ids.ulid()}", "locator": dict(place), **facts},
     )
-    rows = fetched.rows
-    if not new and snapshot.sha256 != name:
-        rows = _read(snapshot) or _replaced(snapshot, facts, fetched)
+    rows = _read(snapshot)  # as everybody after us will have them, down to the order of their columns
+    if rows is None:
+        _replace(snapshot, facts, fetched)
+        rows = _rows(data)
     return snapshot, rows
 
 
-def _replaced(snapshot: Snapshot, facts: Mapping[str, Any], fetched: Fetched) -> list[Row]:
+def _replace(snapshot: Snapshot, facts: Mapping[str, Any], fetched: Fetched) -> None:
     """The snapshot's own file is lost, and the place shows other rows by now: these are kept, and it is said."""
     was = {"was": {"sha256": snapshot.sha256, "revision": snapshot.revision}}
     for field, value in {**facts, "facts": {**fetched.facts, **was}}.items():
         setattr(snapshot, field, value)
     snapshot.save()
-    return fetched.rows

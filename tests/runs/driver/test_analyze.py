@@ -297,7 +297,9 @@ def test_bad_edits_are_named_and_asked_again(alice: User, hosts: Hosts, analyzin
     assert again.asked is not None
     named = {tuple(fault["loc"][:2]) for fault in again.asked["faults"]}
     assert named == {("edits", name) for name in ("limit", "grader", "fields", "kind", "hue")}
-    assert "The rows have no column 'none_such'; they have question, answer." in again.asked["question"]
+    assert "The rows have no column 'none_such'; they have answer, question." in again.asked["question"]
+    assert "hue can't be edited; limit, part" in again.asked["question"]
+    assert "grader.absolut: " in again.asked["question"]
     assert again.asked["plan"]["n"] == 40
 
 
