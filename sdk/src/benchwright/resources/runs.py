@@ -9,12 +9,12 @@ from .._pages import Page
 from .._stream import PATIENCE, follow
 from .._waiting import wait_for
 from .base import filters_as_params
-from .run_results import RunResults
+from .forks import Forks
 
 Json = Mapping[str, Any]
 
 
-class Runs(RunResults):
+class Runs(Forks):
     """``bw.runs``"""
 
     def launch(
@@ -101,20 +101,6 @@ class Runs(RunResults):
         """
         return wait_for(self._http, lambda: self.get(run_id), timeout, poll_interval)
 
-    def fork(
-        self,
-        run_id: str,
-        description: str | None = None,
-        from_phase: str | None = None,
-        mode: str | None = None,
-        sut: Json | None = None,
-        metadata: Json | None = None,
-        idempotency_key: str | None = None,
-    ) -> Object:
-        """A new run that changes the scorer as ``description`` says. ``mode="rescore"`` grades the stored outputs."""
-        body = given(description=description, from_phase=from_phase, mode=mode, sut=sut, metadata=metadata)
-        return self._create(f"/runs/{segment(run_id)}/fork", body, idempotency_key)
-
     def halt(self, run_id: str, reason: str | None = None) -> Object:
         """Stop it. What is done stays readable."""
         return self._post(f"/runs/{segment(run_id)}/halt", given(reason=reason), repeatable=True)
@@ -152,7 +138,3 @@ class Runs(RunResults):
         """
         body = given(choice=choice, edits=edits)
         return self._create(f"/runs/{segment(run_id)}/approve", body, idempotency_key)
-
-    def compare(self, *run_ids: str) -> Object:
-        """Two or more runs side by side, task by task."""
-        return self._get("/compare", runs=list(run_ids))

@@ -22,7 +22,9 @@ COMMANDS = {
     "update": ("runs.act:update", "Change visibility or metadata."),
     "plan": ("runs.planning:plan", "What a run in words found, and what it asks."),
     "approve": ("runs.planning:approve", "Answer what a run asks, and let it go on."),
-    "fork": ("runs.act:fork", "A new run with a changed scorer."),
+    "fork": ("runs.forks:fork", "A new run with a changed scorer."),
+    "flips": ("runs.forks:flips", "Tasks that ended otherwise than in the run that it was made of."),
+    "children": ("runs.forks:children", "The forks and replays of a run."),
 }
 
 

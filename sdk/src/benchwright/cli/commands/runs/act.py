@@ -95,23 +95,3 @@ def update(run_id: str, visibility: str | None, metadata: tuple[str, ...]) -> No
     if metadata:
         fields["metadata"] = launch_options.pairs(metadata, "--metadata")
     show_run(state, client.runs.update(cache.resolved(client.account, run_id), **fields))
-
-
-@click.command("fork", cls=Command)
-@click.argument("run_id")
-@click.option("-m", "--message", "description", required=True, help="What to change, in words.")
-@click.option("--from-phase", default="atomize", show_default=True)
-@click.option("--mode", type=click.Choice(["rerun", "rescore"]), help="rescore grades the stored outputs anew.")
-@click.option("--no-wait", is_flag=True, help="Print the run's id and leave.")
-@click.option("--idempotency-key", metavar="KEY")
-def fork(run_id: str, no_wait: bool, **options: Any) -> int:
-    """A new run whose scorer is changed as the message says."""
-    state = state_of()
-    client = state.client()
-    run = client.runs.fork(cache.resolved(client.account, run_id), **options)
-    cache.remember_run(client.account, run["id"])
-    if no_wait:
-        click.echo(run["id"])
-        return 0
-    note(f"run {run['id']}")
-    return following.follow(client, state, run["id"], None)

@@ -12,7 +12,7 @@ from ...launch import options as launch_options
 from ...output import field, note, show, show_rows
 from ...watch.cost_line import model_cost
 from ...watch.score_line import rate, score_line
-from . import sheet
+from . import forks, sheet
 
 PAGE = 1000  # rows that one answer may hold
 
@@ -56,7 +56,10 @@ def show_one(run_id: str) -> None:
     """
     state = state_of()
     client = state.client()
-    sheet.show_run(state, client.runs.get(cache.resolved(client.account, run_id)))
+    run = client.runs.get(cache.resolved(client.account, run_id))
+    sheet.show_run(state, run)
+    if state.format == "table":
+        forks.tell_flips(client, run)
 
 
 @click.command("tasks", cls=Command)

@@ -63,6 +63,13 @@ def _what(run: Mapping[str, Any]) -> Iterator[Pair]:
         parent = parent.get("id") if isinstance(parent, Mapping) else parent
         yield "made from", f"{parent}, {run.get('relation') or run.get('mode') or 'replay'}"
         yield "completes", str(run.get("completes") or "")
+        yield from _fork(run.get("fork") or {}, parent)
+
+
+def _fork(fork: Mapping[str, Any], parent: Any) -> Iterator[Pair]:
+    yield "changes", str(fork.get("description") or "")
+    if fork.get("mode") == "rescore":
+        yield "graded anew", f"the outputs of {parent}; no model was asked"
 
 
 def _how(run: Mapping[str, Any]) -> Iterator[Pair]:
