@@ -4,6 +4,7 @@ from django.urls import path
 
 from runs import views
 from runs.pages.connections import views as connections
+from runs.pages.lineage import views as lineage
 from runs.pages.owner import views as owner
 from runs.pages.report import views as report
 from runs.pages.vault import views as vault
@@ -18,6 +19,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/report", report.report, name="run_report"),
     path("runs/<uuid:run_id>/remark", report.remark, name="run_remark"),
     path("runs/<uuid:run_id>/mend", report.mend, name="run_mend"),
+    path("runs/<uuid:run_id>/flips", lineage.flips, name="run_flips"),
     path("runs/<uuid:run_id>/halt", views.halt, name="run_halt"),
     path("runs/<uuid:run_id>/visibility", owner.visibility, name="run_visibility"),
     path("runs/<uuid:run_id>/destroy", owner.destroy, name="run_destroy"),

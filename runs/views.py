@@ -19,6 +19,7 @@ from runs.pages import left, list_page, run_page, task_page
 from runs.pages.launch import in_words
 from runs.pages.launch import page as launch_page
 from runs.pages.launch.form import Form
+from runs.pages.lineage import page as lineage_page
 from runs.review import remarks
 
 
@@ -111,6 +112,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
         settles=reader is not None and remarks.may_settle(found, reader),
     )
     context["files"] = left.of_run(found, reader)
+    context["lineage"] = lineage_page.of(found, reader)
     return render(request, "runs/live.html" if context["live"] else "runs/done.html", context)
 
 

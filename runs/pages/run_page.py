@@ -34,6 +34,8 @@ def badges(run: Run) -> list[tuple[str, str]]:
         found.append(("warn", "! unsandboxed"))
     if run.completes:
         found.append(("", "completion"))
+    if run.fork_mode == "rescore":
+        found.append(("", "rescored"))
     if run.visibility == "public":
         found.append(("good", "public"))
     return found

@@ -417,7 +417,7 @@ def test_it_reads_a_large_run_in_a_few_queries(browser: Client, alice: User) -> 
     make.results(run, make.mixed(1_000, 400, 20, 5), outputs=False)
     with CaptureQueriesContext(connection) as queries:
         body = browser.get(f"/runs/{run.id}").content
-    assert len(queries) <= 17
+    assert len(queries) <= 18
     assert len(body) < 120_000
     assert "each bar is about 7 tasks" in text(browser, f"/runs/{run.id}")
     make.end(run)

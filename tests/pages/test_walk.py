@@ -17,7 +17,7 @@ from accounts.models import User
 from accounts.principal import BrowserSession
 from registry.models import Benchmark, ImplRegistration, Subset
 from runs.artifacts import records
-from runs.models import Artifact, Run
+from runs.models import Artifact, Run, TaskResult
 from secrets_vault.host_policy import blocked
 from secrets_vault.models import Connection, HostEntry, Secret, SecretUse
 from tests.factories import launched
@@ -57,9 +57,20 @@ def world(owner: User) -> tuple[Run, Run]:
     log = records.put(done.id, "log", f"{CANARY[:200]}.log", CANARY.encode() * 3)
     assert log is not None
     Artifact.objects.filter(id=log.id).update(ordinal=0)
+    _fork(owner, done)
     _vault(owner, going, done)
     tokens.mint(BrowserSession(owner), CANARY[:100].replace("\x07", ""), ["runs:read"])
     return going, done
+
+
+def _fork(owner: User, parent: Run) -> None:
+    """A rescored fork of a run in which everything ended otherwise."""
+    fork, _ = poisoned(owner, ended=True)
+    TaskResult.objects.filter(run=fork).update(reused=True, score=0.25)
+    Run.objects.filter(id=fork.id).update(
+        parent=parent, mode="fork", relation="fork", fork_mode="rescore", from_phase="atomize",
+        description=CANARY * 2, subset=parent.subset,
+    )  # fmt: skip
 
 
 def _vault(owner: User, *runs: Run) -> None:
