@@ -39,6 +39,17 @@ class RunResults(Resource):
         """One result in full: input, expected, output, explanation, metrics, calls."""
         return self._get(f"/runs/{segment(run_id)}/tasks/{segment(tsk_id)}")
 
+    def flips(self, run_id: str, kind: str | None = None, limit: int | None = None) -> Page:
+        """Cells of a fork or a replay that ended otherwise than its parent's; ``kind``: fixed, broken or changed.
+
+        ``.summary`` counts them all; ``.summary.verdict`` says whether that tells the two runs apart.
+        """
+        return self._page(f"/runs/{segment(run_id)}/flips", kind=kind, limit=limit)
+
+    def children(self, run_id: str, relation: str | None = None, limit: int | None = None) -> Page:
+        """The forks and replays of a run, newest first; ``relation``: fork or replay."""
+        return self._page(f"/runs/{segment(run_id)}/children", relation=relation, limit=limit)
+
     def artifacts(
         self, run_id: str, type: str | None = None, include_versions: bool = False, task_id: str | None = None
     ) -> Page:

@@ -9,12 +9,12 @@ from .._pages import Page
 from .._stream import PATIENCE, follow
 from .._waiting import wait_for
 from .base import filters_as_params
-from .forks import Forks
+from .run_results import RunResults
 
 Json = Mapping[str, Any]
 
 
-class Runs(Forks):
+class Runs(RunResults):
     """``bw.runs``"""
 
     def launch(
@@ -101,6 +101,29 @@ class Runs(Forks):
         """
         return wait_for(self._http, lambda: self.get(run_id), timeout, poll_interval)
 
+    def fork(
+        self,
+        run_id: str,
+        description: str | None = None,
+        from_phase: str | None = None,
+        mode: str | None = None,
+        impl: str | None = None,
+        sut: Json | None = None,
+        driver: str | Json | None = None,
+        limits: Json | None = None,
+        trials: int | None = None,
+        metadata: Json | None = None,
+        idempotency_key: str | None = None,
+    ) -> Object:
+        """A new run that changes the scorer as ``description`` says, or takes ``impl``; the rest is the parent's.
+
+        ``from_phase``: find, analyze, atomize (default) or materialize. ``mode="rescore"`` grades the stored outputs
+        and asks no model.
+        """
+        body = given(description=description, from_phase=from_phase, mode=mode, impl=impl, sut=sut)
+        body |= given(driver=driver, limits=limits, trials=trials, metadata=metadata)
+        return self._create(f"/runs/{segment(run_id)}/fork", body, idempotency_key)
+
     def halt(self, run_id: str, reason: str | None = None) -> Object:
         """Stop it. What is done stays readable."""
         return self._post(f"/runs/{segment(run_id)}/halt", given(reason=reason), repeatable=True)
@@ -138,3 +161,7 @@ class Runs(Forks):
         """
         body = given(choice=choice, edits=edits)
         return self._create(f"/runs/{segment(run_id)}/approve", body, idempotency_key)
+
+    def compare(self, *run_ids: str) -> Object:
+        """Two or more runs side by side, task by task."""
+        return self._get("/compare", runs=list(run_ids))
