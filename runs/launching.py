@@ -101,7 +101,7 @@ def _completes(what: pinning.What, sut: Mapping[str, Any], trials: int, tasks: i
     if parent is None or not what.scope.completes:
         return False
     where = ("model", "provider", "params", "connection", "base_url")
-    same_model = all(parent.sut.get(name) == sut.get(name) for name in where)
+    same_model = all((parent.sut.get(name) or None) == (sut.get(name) or None) for name in where)
     whole = tasks == len(what.scope.positions or ())
     return same_model and whole and (parent.trials, parent.subset_revision) == (trials, what.scope.revision)
 

@@ -169,6 +169,30 @@ def test_it_rotates_and_removes_by_name(vault: Any, call: Any) -> None:
     assert "Known: OPENROUTER_API_KEY" in call("secrets", "rm", "NOPE", "--yes").err
 
 
+def test_it_changes_a_secrets_rules(vault: Any, call: Any) -> None:
+    words = ("--rule", "a.test:bearer", "--rule", "*.b.test:header:X-Key", "--description", "for two hosts")
+    done = call("secrets", "update", "OPENROUTER_API_KEY", *words)
+    assert done.code == 0
+    assert vault.paths() == ["GET /secrets", "PATCH /secrets/sec_1"]
+    assert vault.calls[1].json == {
+        "rules": [
+            {"host_pattern": "a.test", "inject_kind": "bearer", "inject_target": "Authorization"},
+            {"host_pattern": "*.b.test", "inject_kind": "header", "inject_target": "X-Key"},
+        ],
+        "description": "for two hosts",
+    }
+    call("secrets", "update", "OPENROUTER_API_KEY", "--rename", "NEW", "--value-stdin", stdin="me:pw")
+    assert vault.calls[-1].json == {"value": "me:pw", "name": "NEW"}
+
+
+def test_it_changes_nothing_where_nothing_is_said(vault: Any, call: Any) -> None:
+    done = call("secrets", "update", "OPENROUTER_API_KEY")
+    assert done.code == 2
+    assert "--rule" in done.err
+    assert call("secrets", "update", "OPENROUTER_API_KEY", "--rule", "a.test").code == 2
+    assert vault.calls == []
+
+
 def test_it_lists_what_a_secret_was_used_for(vault: Any, reply: Any, call: Any) -> None:
     row = {"run": "r", "via": "gateway", "host": "openrouter.ai", "path": "/api/v1/chat/completions", "uses": 12}
     vault.on("GET", "/secrets/sec_1/uses", reply({"object": "list", "data": [row], "next_page_token": None}))

@@ -19,6 +19,7 @@ COMMANDS = {
     "add": ("secrets:add", "Store a provider key."),
     "ls": ("secrets:list_secrets", "Names, rules and masked previews."),
     "rotate": ("secrets:rotate", "Put a new value in."),
+    "update": ("secrets:update", "Change a secret's rules, name or description."),
     "uses": ("secrets:uses", "What a secret was used for."),
     "rm": ("secrets:remove", "Delete a secret."),
 }
@@ -84,6 +85,28 @@ def rotate(name: str, value: str | None, value_stdin: bool) -> None:
     client = state.client()
     secret_id = find(client, name)["id"]
     show(state, client.secrets.update(secret_id, value=value_of(value, value_stdin, name)))
+
+
+@click.command("update", cls=Command)
+@click.argument("name")
+@click.option("--rule", "rules", multiple=True, metavar="HOST:KIND:TARGET", help="Where the key goes from now on.")
+@click.option("--rename", metavar="NEW", help="Another name.")
+@click.option("--description")
+@click.option("--value-stdin", is_flag=True, help="Read a new value from stdin too.")
+def update(name: str, rules: tuple[str, ...], rename: str | None, description: str | None, value_stdin: bool) -> None:
+    """Change a secret's rules, name or description. Runs that are going keep the old rules.
+
+    --rule may be repeated; together they take the place of all rules that there were. Rules that ask more of the value,
+    such as basic after bearer, need it sent along: --value-stdin.
+    """
+    made = [rule(text) for text in rules] or None
+    if made is None and rename is None and description is None and not value_stdin:
+        raise click.UsageError("Say what changes: --rule, --rename, --description or --value-stdin.")
+    state = state_of()
+    client = state.client()
+    secret_id = find(client, name)["id"]
+    value = value_of(None, True, name) if value_stdin else None
+    show(state, client.secrets.update(secret_id, value=value, rules=made, name=rename, description=description))
 
 
 @click.command("uses", cls=Command)
