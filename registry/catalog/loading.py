@@ -18,7 +18,7 @@ _OF_SOURCE = {
     "package": {"package", "version", "path", "answers_path"},
     "url": {"url", "answers_url"},
 }
-_FIELDS = {"task_id", "input", "expected", "choices", "prepare"}
+_FIELDS = {"task_id", "input", "expected", "choices", "prepare", "solution"}
 
 
 class CatalogFault(ValueError):
@@ -96,7 +96,7 @@ def _mapping(said: Mapping[str, Any]) -> Mapping[str, Any]:
         _known([said["prepare"]], PREPARATIONS, "preparation")
     if "input" not in said:
         raise ValueError("fields.input is missing")
-    return {"task_id": None, "choices": None, "expected": None, "prepare": None, **said}
+    return {"task_id": None, "choices": None, "expected": None, "prepare": None, "solution": None, **said}
 
 
 def _part(said: str | Mapping[str, Any]) -> Part:

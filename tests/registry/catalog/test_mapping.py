@@ -104,7 +104,7 @@ ROWS: list[tuple[str, str | None, int, dict[str, Any], dict[str, Any]]] = [
         {"task_id": "HumanEval/0", "prompt": "def f():", "entry_point": "f", "test": "def check(c): pass",
          "canonical_solution": "  pass"},
         {"task_id": "HumanEval/0", "input": {"prompt": "def f():", "entry_point": "f"},
-         "expected": {"test_code": "def check(c): pass\n\ncheck(f)\n"}},
+         "expected": {"test_code": "def check(c): pass\n\ncheck(f)\n", "canonical_solution": "  pass"}},
     ),
     (
         "mbpp", None, 0,

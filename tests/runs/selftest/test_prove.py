@@ -256,7 +256,7 @@ async def test_it_stops_in_time_and_says_on_how_many_rows(proved) -> None:
     code = scorer("time.sleep(0.002)\nreturn float(output == expected)")
     verdict = await proved(by_code(code, numbers(200)), seconds=0.5)
     assert verdict["badge"] == "proven"
-    assert 25 <= verdict["rows"] < verdict["of"] == 200
+    assert 5 <= verdict["rows"] < verdict["of"] == 200
     assert f"Tried on {verdict['rows']} of 200 rows" in named(verdict)["sample"]["words"]
     sample = await proved(by_grader({"kind": "exact"}, numbers(10), of=5000))
     assert "Tried on 10 of 5000 rows, a fair sample." in named(sample)["sample"]["words"]
@@ -267,3 +267,36 @@ async def test_it_survives_a_score_that_hangs(proved, monkeypatch) -> None:
     code = scorer("if output.startswith('<think>'): time.sleep(60)\nreturn float(output == expected)")
     panel = named(await proved(by_code(code, numbers(3))))["null_panel"]
     assert panel["figures"]["thinking that was cut off"]["unscored"] == 3
+
+
+async def test_a_judge_grader_is_tried_without_its_judge(proved) -> None:
+    grader = {"kind": "judge", "judge": {"model": "m", "provider": "simulated"}, "rubric": "It is polite."}
+    verdict = await proved(by_grader(grader, numbers(6), judged=True))
+    assert (verdict["badge"], verdict["ok"]) == ("proven, oracle not applicable", True)
+    panel = named(verdict)["null_panel"]
+    assert panel["ok"]
+    assert panel["figures"]["nothing"]["passed"] == 0
+
+
+async def test_j02_a_grader_of_code_runs_a_rows_solution_apart_and_proves_itself(proved) -> None:
+    rows = [
+        {"task_id": f"t{at}", "input": {"prompt": f"def f{at}(x):\n    # {at}\n", "entry_point": f"f{at}"},
+         "expected": {"test_code": f"assert f{at}(1) == {at + 1}", "canonical_solution": f"    return x + {at}\n"}}
+        for at in range(4)
+    ]  # fmt: skip
+    verdict = await proved(by_grader({"kind": "code"}, rows))
+    assert (verdict["badge"], named(verdict)["gold"]["figures"]["passed"]) == ("proven", 4), verdict
+    evil = "    import os\n    os._exit(0)\n"
+    rows[2]["expected"]["canonical_solution"] = evil
+    verdict = await proved(by_grader({"kind": "code"}, rows))
+    assert (verdict["badge"], named(verdict)["gold"]["figures"]["passed"]) == ("broken", 3)
+    assert "On task t2 it" in named(verdict)["gold"]["words"]
+
+
+async def test_tests_are_no_answer(proved) -> None:
+    """Where the key holds tests and no solution, no right answer can be told; the tests themselves are none."""
+    body = "done = subprocess.run([sys.executable, '-c', output + expected['test']], capture_output=True)\n"
+    for expected in ({"test": "assert f(1) == 1"}, "def check(f):\n    assert f(1)\n", ["assert f(1) == 1"]):
+        rows = [{"task_id": f"t{at}", "input": {"prompt": "def f(x):\n"}, "expected": expected} for at in range(3)]
+        gold = named(await proved(by_code(scorer(body + "return float(done.stdout == b'x')"), rows)))["gold"]
+        assert (gold["ok"], gold["figures"]["derived"]) == (True, 0)

@@ -29,6 +29,7 @@ CASES = [
     ("truthfulqa", None, 100, 0),
     ("hellaswag", None, 100, 0),
     ("mmlu", None, 273, 0),
+    ("humaneval", None, 30, 0),  # the first ones: each is a program to run
 ]
 
 
@@ -50,6 +51,7 @@ def rows_of(slug: str, part: str | None) -> list[dict[str, Any]]:
 async def test_j08_every_right_answer_of_real_rows_scores_one_and_no_empty_one(proved, slug, part, count, exempt):
     entry = catalog.get(slug)
     rows = rows_of(slug, part)
+    rows = rows[:count] if entry.kind == "code" else rows
     assert len(rows) == count
     verdict = await proved(by_grader(entry.grader_of(part), rows, chance=entry.chance), seconds=600)
     checks = named(verdict)

@@ -102,6 +102,11 @@ def test_scorers_are_registered_listed_and_read_back(twin: Any, reply: Any, call
     call("bench", "impl", "create", "sub_1", "--file", "task_impl.py", "--label", "v1")
     assert twin.calls[0].json["code"] == "# é\nclass Task: ...\n"
     assert "imp_1" in call("bench", "impl", "ls", "sub_1", "--output", "table").out
+    odd = {"code": "constant_score", "level": "error", "line": 7, "words": "It is always 1.", "hint": "Compare."}
+    twin.on("POST", "/impls", reply({"id": "imp_2", "warnings": [odd]}, 201))
+    told = call("bench", "impl", "create", "sub_1", "--file", "task_impl.py")
+    assert told.code == 0
+    assert "task_impl.py:7: error: It is always 1. Compare." in told.err
     assert call("bench", "impl", "code", "imp_1").out == "# é\n"
 
 

@@ -53,8 +53,8 @@ class RunResults(Resource):
     def artifacts(
         self, run_id: str, type: str | None = None, include_versions: bool = False, task_id: str | None = None
     ) -> Page:
-        """What the run left: ``type`` is code, recipe, log, raw_output, extracted or summary. Newest versions only,
-        unless ``include_versions``; ``task_id`` keeps what is about one task."""
+        """What the run left: ``type`` is code, recipe, verdict, log, raw_output, extracted or summary. Newest versions
+        only, unless ``include_versions``; ``task_id`` keeps what is about one task."""
         versions = True if include_versions else None
         return self._page(f"/runs/{segment(run_id)}/artifacts", type=type, task_id=task_id, include_versions=versions)
 

@@ -36,7 +36,10 @@ def create(subset: str, path: str, network: tuple[str, ...], **options: Any) -> 
     """Register a task_impl.py as a scorer of a subset."""
     state = state_of()
     impls = state.client().impls
-    show(state, impls.create(subset, files.text(path), network=list(network) or None, **options), FIELDS)
+    made = impls.create(subset, files.text(path), network=list(network) or None, **options)
+    for warning in made.get("warnings") or ():
+        note(f"{path}:{warning['line']}: {warning['level']}: {warning['words']} {warning['hint']}")
+    show(state, made, FIELDS)
 
 
 @click.command("ls", cls=Command)
