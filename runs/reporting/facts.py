@@ -83,7 +83,8 @@ def _run(run: Run, status: str) -> dict[str, Any]:
         if run.error
         else None,
         "badges": [*([run.sut["provider"]] if run.sut.get("provider") in ("simulated", "local") else []),
-                   *(["unsandboxed"] if run.unsandboxed else [])],
+                   *(["unsandboxed"] if run.unsandboxed else []),
+                   *(["rescored"] if run.fork_mode == "rescore" else [])],
         "link": page,
     }  # fmt: skip
 

@@ -14,8 +14,10 @@ from runs.models import ModelCall, Output, Run, RunEvent, Shard, TaskResult
 from runs.schemas import ForkBody
 from tests.factories import launched, planned
 from tests.factories.processes import ASK, GatewayProcess, Model, launch
+from tests.pipeline.test_judges import JUDGE, asked_judge, verdict
+from tests.pipeline.test_judges import SCORER as JUDGED
 from tests.pipeline.test_whole_runs import whole
-from tests.twins.openai_twin import Fault
+from tests.twins.openai_twin import Fault, Seen
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MIND_CASE = "return 1.0 if output == expected else 0.0"
@@ -111,6 +113,36 @@ def test_a_parent_that_is_destroyed_meanwhile_fails_the_rescore(
     fork = work(fork)
     assert (fork.status, fork.error["code"]) == ("failed", "parent_gone")
     assert fork.skipped == 4
+
+
+def test_a_judge_is_asked_and_nobody_else(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What only the judge had errored has an output, so it is graded, too."""
+    monkeypatch.setenv("BW_PROVIDER_VLLM_BASE_URL", model.url)
+    answer = model.twin.always
+    out = True
+
+    def say(seen: Seen) -> Fault | None:
+        if not asked_judge(seen):
+            return answer(seen)  # type: ignore[misc]
+        bad = out and seen.body["messages"][0]["content"].startswith("Is 2 ")
+        return Fault(status=400, body=b'{"error": {"message": "bad"}}') if bad else verdict(True)
+
+    model.twin.always = say
+    parent = work(launch(alice, model, JUDGED, impl_fields={"judge": JUDGE}))
+    assert (parent.passed, parent.errored) == (3, 1)
+    plain = work(rescored(parent, scorer(parent, MIND_CASE)))
+    assert (plain.passed, plain.errored) == (4, 0)
+    out, before = False, model.calls
+    assert parent.subset is not None
+    impl = planned.impl(parent.subset, JUDGED + "\n# again\n", judge=JUDGE)
+    ImplRegistration.objects.create(impl=impl, owner=alice, label="again")
+    judged = work(rescored(parent, impl))
+    assert (judged.status, judged.passed) == ("ok", 4)
+    whole(judged)
+    assert [seen.body["model"] for seen in model.twin.requests[before:]] == ["judge-1"] * 4
+    assert judged.served == {}
 
 
 def test_it_takes_many_outputs_in_pieces(
