@@ -1,6 +1,7 @@
 """G-01: secret values are planted, a whole run goes by, and no place but the provider's request holds any of them."""
 
 import base64
+import gzip
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.conf import settings
@@ -18,11 +20,15 @@ from django.test import Client
 
 from accounts.models import User
 from runs.models import Artifact, Output, Run, TaskResult
-from secrets_vault import sealing
-from secrets_vault.models import Secret
+from secrets_vault import leases, sealing
+from secrets_vault.models import Secret, SecretUse
+from tests.egress.conftest import egress_python, hosts, start_proxy, stop_proxy
 from tests.factories import canary, planned
 from tests.factories.processes import GatewayProcess, Model
+from tests.twins.hosts_twin import Hosts, answer
 from tests.twins.openai_twin import Fault
+
+__all__ = ["egress_python", "hosts"]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -49,6 +55,26 @@ TELLING = textwrap.dedent("""
         def score(self, index, output, expected):
             return {"score": 0.5, "explanation": str(output), "metrics": {"output": output}}
 """)
+
+
+# Reaches hosts, and shows what they say wherever a scorer can show anything.
+REACHING = textwrap.dedent("""
+    import os, sys, requests
+    from bench_task import BenchTask
+
+    class Task(BenchTask):
+        def solve(self, index, input):
+            reply = requests.get(input, timeout=20, allow_redirects=False)
+            print(reply.status_code, reply.headers, reply.text, reply.request.headers, reply.url, file=sys.stderr)
+            print(dict(os.environ))
+            if input.endswith("/raise"):
+                raise ValueError(reply.text, dict(reply.headers))
+            return {"said": reply.text, "status": reply.status_code, "headers": dict(reply.headers)}
+
+        def score(self, index, output, expected):
+            return {"score": 0.5, "explanation": str(output), "metrics": {"output": output}}
+""")
+PATHS = ("/body", "/gzip", "/pieces", "/headers", "/redirect", "/error", "/raise")
 
 
 def planted() -> dict[str, str]:
@@ -96,6 +122,30 @@ def reflecting(key: str) -> Callable[[str], Fault | None]:
         return Fault(text=f"you sent {told}")
 
     return rule
+
+
+def told_of(value: str) -> bytes:
+    """The value in every spelling, one after the other."""
+    spelt = [text for how, text in canary.spellings(value).items() if "base64" not in how]
+    cuts = [(lead, after) for lead in range(8) for after in (0, 1, 2)]
+    leads = [base64.b64encode(f"{'Bearer '[:lead]}{value}{'!' * after}".encode()) for lead, after in cuts]
+    return b"; ".join([*spelt, *leads, *(each.replace(b"+", b"-").replace(b"/", b"_") for each in leads)])
+
+
+def reflect(hosts: Hosts, host: str, value: str) -> None:
+    """Let a host send back what it is sent: in bodies, packed, cut up, in headers, redirects and errors."""
+    told = told_of(value)
+    lines = [f"X-Said-{at}: {each.decode()}" for at, each in enumerate(told.split(b"; "))]
+    cuts = [told[at : at + 7] for at in range(0, len(told), 7)]
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    pieces = [head, *(b"%x\r\n%s\r\n" % (len(cut), cut) for cut in cuts), b"0\r\n\r\n"]
+    hosts.say(host, "/body", answer(told))
+    hosts.say(host, "/raise", answer(told))
+    hosts.say(host, "/gzip", answer(gzip.compress(told), "Content-Encoding: gzip"))
+    hosts.say(host, "/pieces", [(0.0, piece) for piece in pieces])
+    hosts.say(host, "/headers", answer(b"see above", *lines))
+    hosts.say(host, "/redirect", answer(b"", f"Location: https://{host}/?{quote(value, safe='')}", status="302 Found"))
+    hosts.say(host, "/error", answer(b"<h1>" + told + b"</h1>", status=f"500 {value}"))
 
 
 def seen_by(client: Client, door: Any, run: Run) -> list[canary.Sink]:
@@ -184,3 +234,63 @@ def test_the_search_finds_what_is_there(alice: User, tmp_path: Path) -> None:
     alice.name = f"my {value}"
     alice.save()
     assert any("accounts_user.name" in each for each in canary.leaks([value], canary.tables()))
+
+
+def test_g01_h10_no_value_is_found_after_a_scorer_called_out(
+    alice: User, carol: User, api: Callable[..., Any], client: Client, egress_python: str, hosts: Hosts,
+    work: Callable[..., Run], tmp_path: Path, capfd: Any, caplog: Any, monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    """A secret of each kind goes to a host through the egress proxy, and the host sends it back in every way."""
+    hosts.forget()
+    sealing.ensure_keys(settings.KEYS_DIR)
+    folder = tmp_path / "proxy"
+    folder.mkdir()
+    proxy = start_proxy(egress_python, hosts, folder, BENCHWRIGHT_EGRESS_LOG="1")
+    request.addfinalizer(lambda: stop_proxy(proxy) if proxy.process.poll() is None else None)
+    gateway = GatewayProcess(tmp_path, {"BENCHWRIGHT_EGRESS_SOCKET": proxy.socket})
+    request.addfinalizer(gateway.stop)
+    monkeypatch.setattr(settings, "GATEWAY_SOCKET", str(gateway.socket))
+    monkeypatch.setattr(settings, "EGRESS_CERTIFICATE", proxy.bundle)
+    gateway.start()
+    door, leased = api(alice), dict(zip(KINDS, list(planted().values())[16:20], strict=True))
+    places = dict(zip(KINDS, ("a.test", "b.test", "internal.test", "api.openrouter.test"), strict=True))
+    for kind, value in leased.items():
+        rule = {"host_pattern": places[kind], "inject_kind": kind, "inject_target": KINDS[kind]}
+        kept = door.post("secrets", {"name": f"K_{kind}", "value": value, "rules": [rule]})
+        assert kept.status == 201, kept.json
+        reflect(hosts, places[kind], value)
+    rows = [
+        {"task_id": f"{kind}{path}", "input": f"https://{place}{path}", "expected": ""}
+        for kind, place in places.items()
+        for path in PATHS
+    ]
+    run = planned.run(alice, rows, code=REACHING, visibility="public")
+    leases.grant(alice, str(run.id), own_impl=True, names=[])
+    run = work(run)
+    assert run.status == "ok"
+    carried = {seen.host: seen for seen in hosts.seen}
+    assert carried[places["bearer"]].header("authorization") == f"Bearer {leased['bearer']}"
+    assert carried[places["header"]].header("x-api-key") == leased["header"]
+    pair = base64.b64encode(leased["basic"].encode()).decode()
+    assert carried[places["basic"]].header("authorization") == f"Basic {pair}"
+    assert quote(leased["query"], safe="") in carried[places["query"]].first
+    outputs = [row.output or "" for row in Output.objects.filter(run=run)]
+    assert sum("[redacted]" in each for each in outputs) >= 5 * len(KINDS)
+    assert Artifact.objects.filter(run=run, type="log").exists()
+    assert SecretUse.objects.filter(reference=str(run.id), path="(sent back)").count() == len(KINDS)
+    client.force_login(carol)
+    living = list(canary.processes(os.getpid(), proxy.process.pid, *([gateway.process.pid] if gateway.process else [])))
+    shown = seen_by(client, door, run)
+    gateway.stop()
+    said = stop_proxy(proxy)
+    assert b"a.test" in said, "the proxy's own log was on"
+    out, err = capfd.readouterr()
+    wanted = [*leased.values(), leased["basic"].partition(":")[2]]
+    found = canary.leaks(
+        wanted,
+        [("proxy", said), ("stdout", out.encode()), ("stderr", err.encode()), ("logs", caplog.text.encode())],
+        living, shown, canary.tables(), canary.files(Path(os.environ["BENCHWRIGHT_DATA"]), tmp_path),
+    )  # fmt: skip
+    assert len(canary.spellings(wanted[0])) >= 7
+    assert found == []

@@ -3,16 +3,19 @@
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connections
 
 from accounts.models import User
 from accounts.principal import Principal
+from registry.models import ImplRegistration
+from runs.connections import setting_up
 from runs.models import ModelCall, Run, TaskResult
 from secrets_vault import vault
 from secrets_vault.models import Secret
-from tests.factories import planned
+from tests.factories import launched, planned
 from tests.factories.processes import ASK, GatewayProcess, Model
 from tests.pipeline.test_whole_runs import whole, with_a_key
 from tests.twins.openai_twin import Fault
@@ -77,3 +80,41 @@ def test_g06_deleting_the_key_ends_the_run_that_goes_within_two_seconds(
     assert calls <= 8, "nothing is asked again"
     assert work(run).status == "failed"
     assert model.calls == calls
+
+
+def over_a_connection(owner: User, model: Model, metadata: dict[str, object], tasks: int) -> Run:
+    """A run that was launched, by its owner, over a connection of theirs whose model costs 1 ct a token."""
+    prices = {"*": {"input": 10_000, "output": 10_000}}
+    wanted = setting_up.Wanted("ai_model", "vllm", f"{model.url}/v1", prices, {}, metadata)
+    setting_up.create(Principal(owner, frozenset(), "pat"), "box", wanted, None)
+    on = planned.subset(owner, planned.sums(tasks))
+    scorer = planned.impl(on, ASK)
+    ImplRegistration.objects.create(impl=scorer, owner=owner, label="exact")
+    sut = {"model": "twin-1", "connection": "box"}
+    return launched.launch(owner, benchmark=on.benchmark_id, subset=on.id, impl=scorer.id, sut=sut, concurrency=2)
+
+
+def test_a_connections_own_ceiling_halts_the_run(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], settings: Any
+) -> None:
+    settings.LIMIT_CHECK_SECONDS = 0.1
+    model.rule = lambda question: Fault(text=str(int(question.split("+")[0]) + 1), delay=0.2)
+    run = work(over_a_connection(alice, model, {"limits": {"run": {"model_cost": 1}}}, tasks=60))
+    assert (run.status, run.limits) == ("halted", {})
+    assert "connection box" in run.halt_note
+    whole(run)
+    spent = sum(call.cost or 0 for call in ModelCall.objects.filter(run=run))
+    assert run.cost_model == spent > 10**8
+    dearest = max(call.cost or 0 for call in ModelCall.objects.filter(run=run))
+    assert spent < 10**8 + 12 * dearest, "what was under way when it was seen, and no more"
+    assert run.passed > 0
+    assert TaskResult.objects.filter(run=run, live=True, outcome="skipped").count() > 30
+    assert model.calls == ModelCall.objects.filter(run=run).count() < 30
+
+
+def test_a_connection_without_a_ceiling_halts_nothing(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    run = work(over_a_connection(alice, model, {}, tasks=24))
+    assert (run.status, run.passed, run.halt_note) == ("ok", 24, "")
+    assert run.cost_model > 10**8
