@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from registry.graders.schema import validate_grader
+
 GRADER_SECONDS = 2.0  # reading a text takes that long only where a pattern runs wild
 TRIAL_SECONDS = 15.0  # beside the program's own time: starting its process, ending what does not end by itself
 
@@ -21,9 +23,10 @@ class Judging:
 
 
 def judging(grader: Mapping[str, Any]) -> Judging:
-    """Of a validated grader."""
-    if grader["kind"] == "code":
-        return Judging(True, grader["seconds"] + TRIAL_SECONDS, grader["memory_mb"])
+    """Of a grader, with or without its defaults. DomainError ``validation_failed`` where it can't be used."""
+    full = validate_grader(grader)
+    if full["kind"] == "code":
+        return Judging(True, full["seconds"] + TRIAL_SECONDS, full["memory_mb"])
     return Judging(False, GRADER_SECONDS)
 
 

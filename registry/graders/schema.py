@@ -146,7 +146,7 @@ class ToolCalls(_Grader):
 
 class Code(_Grader):
     kind: Literal["code"]
-    seconds: float = Field(default=10.0, ge=0.5, le=120)
+    seconds: float = Field(default=10.0, ge=0.5, le=60)
     memory_mb: int = Field(default=512, ge=64, le=2048)
 
 

@@ -23,10 +23,16 @@ def __getattr__(name: str):
 
 
 def load_readers(code: str) -> None:
-    """Load what ``code`` names, so that score() need not import it later, where no import is allowed."""
-    for name in READERS:
-        if name in code:
-            __getattr__(name)
+    """Load what ``code`` takes from here, so that score() need not import it later, where no import is allowed."""
+    for piece in code.split("bench_task")[1:]:
+        head = piece.lstrip(" \t\\\n")
+        if head.startswith("import"):
+            taken = head.partition(")" if head[6:].lstrip()[:1] == "(" else "\n")[0]
+        else:
+            taken = code if head.startswith("as ") else head[:40] if head[:1] == "." else ""
+        for name in READERS:
+            if name in taken:
+                __getattr__(name)
 
 
 class ChatError(Exception):

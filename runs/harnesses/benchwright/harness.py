@@ -31,7 +31,6 @@ from runs.harnesses.benchwright.telling.pulse import Halted
 log = logging.getLogger(__name__)
 IDLE = "from bench_task import BenchTask\n\n\nclass Task(BenchTask):\n    pass\n"
 CLAIMED = 2  # a judge of another worker may have been asked already, so the table is looked into
-MEMORY_MB = 1024  # of each sandbox
 SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too
 
 
@@ -143,8 +142,8 @@ def _spec(context: Context, way_out: WayOut | None) -> RolesSpec:
         run_id=str(run.id),
         code=impl.code,
         trusted=ours is not None and not ours.runs_code,
-        isolation=impl.isolation if impl.grader is None else graders.isolation(impl.grader, impl.isolation),
-        memory_mb=MEMORY_MB + (ours.memory_mb if ours else 0),
+        isolation="task" if ours is not None and ours.runs_code else impl.isolation,
+        memory_mb=RolesSpec.memory_mb + (ours.memory_mb if ours else 0),
         model=run.sut["model"],
         concurrency=run.concurrency,
         way_out=way_out,
