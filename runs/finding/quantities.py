@@ -27,9 +27,9 @@ _LED = re.compile(
 )
 _LABELLED = re.compile(rf"\b(?P<unit>[^\W\d_]+)\s*[:=]\s*{_NUMBER}(?![\w%]|\.\d)", _I)
 _VAGUE = re.compile(
-    r"\b(?:a few|few|(?:a )?handful(?: of)?|(?:a )?couple(?: of)?|several|some|half(?: of)?|a fraction of|ein paar|einige|"
-    r"wenige|quelques|la moitié des?|algunas|algunos|unos|unas|pocas|alcune|poche)\s+(?:of\s+)?(?:the\s+|its\s+|las\s+)?"
-    r"(?P<unit>[^\W\d_]+)",
+    r"\b(?:a few|few|(?:a )?handful(?: of)?|(?:a )?couple(?: of)?|several|some|half(?: of)?|a fraction of|ein paar|"
+    r"einige|wenige|quelques|la moitié des?|algunas|algunos|unos|unas|pocas|alcune|poche)\s+(?:of\s+)?"
+    r"(?:the\s+|its\s+|las\s+)?(?P<unit>[^\W\d_]+)",
     _I,
 )
 _OFTEN = re.compile(r"\b(?:(?P<two>twice|zweimal)|(?P<three>thrice|dreimal))\b", _I)
