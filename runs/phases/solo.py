@@ -10,11 +10,12 @@ from psycopg import sql
 
 from kernel import strict_json
 from runs import halting
-from runs.context import CeilingReached, Context, LeaseLost
+from runs.context import CeilingReached, Context, LeaseLost, PhaseError
 from runs.driver.base import Asks
 from runs.models import Run
 
 BEATS = 4  # per lease
+MOST_TRIES = 8  # of a phase that ends without a word: a worker that is killed, or breaks
 
 _STORE = """
 UPDATE runs_run SET findings = findings || {found}, {columns} WHERE id = {run} AND EXISTS (
@@ -44,6 +45,13 @@ class Solo:
 
     async def work(self, context: Context) -> None:
         for lease in await context.leases.claim(1):
+            if lease.attempt_no > MOST_TRIES:
+                raise PhaseError(
+                    "phase_failed",
+                    f"The {context.phase} phase ended {MOST_TRIES} times without a word: each worker that began it was "
+                    "lost or broke.",
+                    "The workers' logs tell what broke them, `manage.py doctor` what is missing. Then launch anew.",
+                )
             working = asyncio.create_task(self.do(context))
             try:
                 if not await _beating(context, working):

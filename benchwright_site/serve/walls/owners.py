@@ -18,6 +18,7 @@ def hand_over(people: People) -> None:
     for folder in (
         settings.BROKER_DIR,
         settings.ARTIFACTS_DIR,
+        settings.SNAPSHOTS_DIR,
         settings.DATA_DIR / "cache",
         settings.DATA_DIR / "logs",
     ):
