@@ -25,6 +25,15 @@ _LED = re.compile(
     r"(?!\s*[-.]?(?:tokens?|\d|%|trials?|runs?|times?|shot))\b",
     _I,
 )
+_LABELLED = re.compile(rf"\b(?P<unit>[^\W\d_]+)\s*[:=]\s*{_NUMBER}(?![\w%]|\.\d)", _I)
+_VAGUE = re.compile(
+    r"\b(?:a few|few|(?:a )?handful(?: of)?|(?:a )?couple(?: of)?|several|some|half(?: of)?|a fraction of|ein paar|"
+    r"einige|wenige|quelques|la moitié des?|algunas|algunos|unos|unas|pocas|alcune|poche)\s+(?:of\s+)?"
+    r"(?:the\s+|its\s+|las\s+)?(?P<unit>[^\W\d_]+)",
+    _I,
+)
+_OFTEN = re.compile(r"\b(?:(?P<two>twice|zweimal)|(?P<three>thrice|dreimal))\b", _I)
+_TOKENS_SAID = re.compile(rf"{_FREE}\d+\s+tokens\b", _I)
 _EAST = re.compile(
     r"(?:前|最初の|仅|只|只跑|随机)?\s*(?P<n>\d+)\s*(?P<unit>道题|个问题|个样本|题|條|条|问|問題|問|件|例|サンプル|個|個の)"
 )
@@ -81,6 +90,8 @@ def read(text: str) -> Quantities:
         notes.append(f"{shots[0].group()}: examples before the question are the scorer's, so this was not followed.")
     spans += [*shares, *(one.span() for one in shots)]
     rest = blanked(text, spans)
+    unread += [one.group() for one in _VAGUE.finditer(rest) if _unit(one["unit"].lower()) == "samples"]
+    notes += [f"{one.group()}: say max_tokens to have it followed." for one in _TOKENS_SAID.finditer(rest)]
     trials, limits = [], []
     for count, what, span in _counts(rest):
         if what == "trials":
@@ -134,16 +145,16 @@ def _counts(text: str) -> Iterator[tuple[int, str, Span]]:
 
 
 def _found(text: str) -> Iterator[tuple[re.Match[str], int, str]]:
-    for one in _EAST_TRIALS.finditer(text):
-        yield one, int(one["n"]), "trials"
-    for one in _EAST.finditer(text):
-        yield one, int(one["n"]), "samples"
-    for one in _COUNTED.finditer(text):
-        what = _unit(one["unit"].lower())
-        if one["adjective"] and not what:
-            what = "samples"
-        if what:
-            yield one, _int(one["n"]), what
+    for pattern, what in ((_EAST_TRIALS, "trials"), (_EAST, "samples")):
+        for one in pattern.finditer(text):
+            yield one, int(one["n"]), what
+    for one in _OFTEN.finditer(text):
+        yield one, 2 if one["two"] else 3, "trials"
+    for pattern in (_LABELLED, _COUNTED):
+        for one in pattern.finditer(text):
+            what = _unit(one["unit"].lower()) or ("samples" if one.groupdict().get("adjective") else "")
+            if what:
+                yield one, _int(one["n"]), what
     for one in _LED.finditer(text):
         yield one, _int(one["n"]), "samples"
     for one in _TIMES.finditer(text):

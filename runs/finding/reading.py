@@ -19,7 +19,7 @@ from runs.finding.known import Known
 from runs.finding.suts import settling
 from runs.finding.words import plain, split, squash
 
-_LONGEST = 20_000  # signs that are read
+_LONGEST = 3_000  # signs that are read: a request is a few sentences
 
 
 @dataclass(frozen=True)

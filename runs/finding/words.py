@@ -56,6 +56,8 @@ def typo(said: str, name: str) -> bool:
     """
     if said == name or abs(len(said) - len(name)) > 3 or len(name) < 4:
         return False
+    if len(set(said) ^ set(name)) > 6:
+        return False
     if [sign for sign in said if sign.isdigit()] != [sign for sign in name if sign.isdigit()]:
         return False
     if said.startswith(name) and said[len(name) :] != name[-1]:

@@ -46,8 +46,8 @@ def _reasoning(found: Facts) -> str:
 
 def _truncated(found: Facts) -> str:
     cut, scored = found["answers"]["truncated"], found["score"]["scored"]
-    if not scored or cut <= TRUNCATED * scored:
-        return ""
+    if not scored or cut <= TRUNCATED * scored or _reasoning(found):
+        return ""  # the other flag says the same and more
     return f"{_share(cut, scored)} answers were cut at the token limit. Raise it and run these again."
 
 

@@ -20,6 +20,7 @@ import pytest
 from benchwright_site.serve import egress
 from secrets_vault.authority import ensure_authority
 from tests.twins.hosts_twin import Hosts, TestAuthority
+from tests.twins.huggingface_twin import CDN, HUB, VIEWER
 from tests.twins.judge_twin import JudgeTwin, allow
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -181,7 +182,8 @@ def dechunked(data: bytes) -> bytes:
     return out
 
 
-NAMES = ("a.test", "b.test", "internal.test", "api.openrouter.test")
+# The last ones are where rows come from (test_rows.py).
+NAMES = ("a.test", "b.test", "internal.test", "api.openrouter.test", "github.com", HUB, CDN, VIEWER)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Analyze by rule: fetch the rows, recognise their fields and kind, make a subset of them, write the plan."""
 
+import asyncio
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -38,7 +39,8 @@ async def analyze(context: Context, found: Mapping[str, Any]) -> Rows:
         whole = await places.fetched(source, run, context.orm, partial(way_out, context), plans.choices(run))
     except SourceError as trouble:
         raise _told(trouble) from None
-    analysed = _analysed(run, whole, edits)
+    # In a thread: many rows take seconds, in which the lease must be kept.
+    analysed = await asyncio.to_thread(_analysed, run, whole, edits)
     doc = await _doc(context, found, whole, analysed, edits)
     plans.approved(run, doc, analysed.faults)
     subset = await context.orm(subsets.kept, run.owner, whole, analysed)

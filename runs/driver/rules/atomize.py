@@ -62,10 +62,11 @@ def _existing(run: Run, plan: Mapping[str, Any]) -> Impl | None:
         raise PhaseError(error.code, error.detail, INSTEAD) from None
 
 
-def _authored(run: Run, grader: Mapping[str, Any]) -> Impl:
+def _authored(run: Run, grader: Mapping[str, Any], threshold: float = 1.0) -> Impl:
     """The grader as an impl of the run's owner: the same one each time."""
     try:
-        made = scorers.create(_owner(run), _subset(run).pk, grader=grader, label=f"builtin: {grader.get('kind')}")
+        label = f"builtin: {grader.get('kind')}"
+        made = scorers.create(_owner(run), _subset(run).pk, grader=grader, label=label, pass_threshold=threshold)
     except DomainError as error:
         raise PhaseError("scorer_unproven", f"The plan's grader can't be used: {error.detail}", MEND) from None
     return made.impl
@@ -77,8 +78,9 @@ def _changed(run: Run, plan: Mapping[str, Any]) -> Impl:
     if base is None:
         words = "The scorer that this fork starts from is code, which the builtin driver can't rewrite."
         raise PhaseError("cannot_apply", words, OTHERWISE)
+    grader, threshold = base
     try:
-        made = graders.validate_grader(grader_with(run.description, base))
+        made = graders.validate_grader(grader_with(run.description, grader))
     except NotUnderstood as why:
         words = f"The builtin driver changes a grader by its fields, and the description can't be told in them: {why}."
         raise PhaseError("cannot_apply", words[:1000], OTHERWISE) from None
@@ -86,20 +88,25 @@ def _changed(run: Run, plan: Mapping[str, Any]) -> Impl:
         raise PhaseError(
             "cannot_apply", f"With that change the grader can't be used: {error.detail}", OTHERWISE
         ) from None
-    if made == base:
+    if made == grader:
         words = "The scorer does so already: its grader says what the description asks for, so nothing would change."
         raise PhaseError("cannot_apply", words, OTHERWISE)
-    return _authored(run, made)
+    return _authored(run, made, threshold)
 
 
-def _base(run: Run, plan: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The grader, with its defaults, that a fork changes: its parent's, else the plan's."""
-    parent = run.parent
-    impl = parent.impl if parent is not None and parent.impl is not None else None
+def _base(run: Run, plan: Mapping[str, Any]) -> tuple[dict[str, Any], float] | None:
+    """The grader, with its defaults, that a fork changes, and its threshold: its parent's; the plan's where tasks are
+    looked for anew. None where that is code, or nothing.
+    """
+    impl = None
+    if run.parent is not None and run.from_phase not in ("find", "analyze"):
+        impl = run.parent.impl
     if impl is None and plan.get("impl"):
         impl = Impl.objects.filter(pk=plan["impl"]).first()
     grader = impl.grader if impl is not None else plan.get("grader")
-    return graders.validate_grader(grader) if grader is not None else None
+    if grader is None:
+        return None
+    return graders.validate_grader(grader), impl.pass_threshold if impl is not None else 1.0
 
 
 async def _proven(context: Context, plan: Mapping[str, Any], impl: Impl, *, reused: bool) -> Scorer:

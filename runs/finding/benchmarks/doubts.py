@@ -14,6 +14,7 @@ _VERSION = re.compile(r"[ _-]*(?P<said>v\d+(?:\.\d+)*|\d+\.\d+|(?:19|20)\d\d)(?!
 _MORE_YEARS = re.compile(
     r"\s*(?:and|&|,|/|\+|und|et|y|e|to|bis|-|和|と)\s*(?:aime\s*)?(?:19|20)?\d\d(?!\w)", re.IGNORECASE
 )
+_NUMERAL = re.compile(r"[ -]+I{1,2}(?![\w'])(?!\s+[a-z])")
 _OTHER_ROWS = re.compile(
     r"\b(train(?:ing)?|dev(?:elopment)?)[ -]?(?:split|set|rows|questions|samples)\b", re.IGNORECASE
 )
@@ -52,6 +53,8 @@ def of(
     more = _MORE_YEARS.match(text, stop) if len(entry.version) == 4 else None
     if more:
         return f"{text[start : more.end()]} is not {entry.name}"
+    if len(entry.version) == 4 and _NUMERAL.match(text, stop):
+        return f"one of the papers of {entry.name} is not {entry.name}"
     rows = _OTHER_ROWS.search(text)
     if rows and not any(str(one.get("split", "")).startswith(rows[1].lower()) for one in entry.locators):
         return f"the {rows[0]} is not {entry.name}"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 
 from registry.catalog import Entry, all_entries
 from runs.finding.known import Known, KnownBenchmark
@@ -13,18 +13,24 @@ from runs.finding.words import Word, fold, is_latin, split, squash, typo
 EXACT, OWN, OTHERS, SLIP, PIECE, HINTED = 1.0, 1.05, 0.95, 0.8, 0.75, 0.5
 STRONG = 0.7  # at least: a name that is meant; below, one that may be
 LONGEST = 9  # words of a name that are looked at
-MANY = 400  # words of a request: beyond, slips of the keyboard are no longer looked for
+MANY = 200  # words of a request: beyond, slips of the keyboard are no longer looked for
 _JOINT = re.compile(r"[ \t\-_./'():&]{0,3}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Target:
-    """What a name stands for: an entry of the catalogue, or a benchmark of the registry."""
+    """What a name stands for: an entry of the catalogue, or a benchmark of the registry. Equal where their ids are."""
 
     entry: Entry | None = None
     benchmark: KnownBenchmark | None = None
 
-    @property
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @cached_property
     def id(self) -> str:
         return f"catalogue:{self.entry.slug}" if self.entry else f"registry:{self.known.id}"
 
@@ -70,14 +76,14 @@ class Index:
     """Squashed names. ``whole``: all of a name; ``pieces``: some words of one; ``eastern``: names in other scripts."""
 
     whole: dict[str, list[_Name]] = field(default_factory=dict)
-    pieces: dict[str, list[_Name]] = field(default_factory=dict)
+    pieces: dict[str, dict[str, _Name]] = field(default_factory=dict)
     eastern: dict[str, list[_Name]] = field(default_factory=dict)
     lengths: dict[int, list[str]] = field(default_factory=dict)
 
     def copied(self) -> "Index":
         return Index(
             {key: list(found) for key, found in self.whole.items()},
-            {key: list(found) for key, found in self.pieces.items()},
+            {key: dict(found) for key, found in self.pieces.items()},
             {key: list(found) for key, found in self.eastern.items()},
             {length: list(keys) for length, keys in self.lengths.items()},
         )
@@ -101,8 +107,7 @@ class Index:
                 if stop - start == len(words) or len(key) < 5 or not telling:
                     continue
                 weight = several if len(telling) > 1 else single
-                if all(one.target != target for one in self.pieces.setdefault(key, [])):
-                    self.pieces[key].append(_Name(target, weight))
+                self.pieces.setdefault(key, {}).setdefault(target.id, _Name(target, weight))
 
 
 def index(known: Known) -> Index:
@@ -157,7 +162,7 @@ def _named(text: str, window: list[Word], names: Index, *, slips: bool) -> Itera
     if whole:
         yield _mention(window, whole, "named")
     elif not ordinary:
-        pieces = names.pieces.get(key, ())
+        pieces = list(names.pieces.get(key, {}).values())[:MANY]
         if pieces:
             yield _mention(window, pieces, "a part of its name")
         near = list(_slips(key, names)) if slips and len(key) > 3 else []

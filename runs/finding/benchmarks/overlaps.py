@@ -1,17 +1,20 @@
 """From all stretches that name something to those that are meant: longest names, doubts, the same thing said twice."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from registry.catalog import Entry, all_entries
 from runs.finding.benchmarks import doubts, parts
-from runs.finding.benchmarks.names import EXACT, HINTED, PIECE, STRONG, Index, Mention, Target, close
+from runs.finding.benchmarks.names import EXACT, HINTED, PIECE, SLIP, STRONG, Index, Mention, Target, close
 from runs.finding.benchmarks.parts import Hit
 from runs.finding.vocabulary import FILLERS
 from runs.finding.words import Word, squash
 
+OFTEN = 3  # how many times the same name is looked at
 _BARE = re.compile(r"[ ,:(]+(?P<n>\d{1,6})(?![\w.%-])")
+_BEFORE = re.compile(r"(?<![\w.,%-])(?P<n>\d{1,6})\s+$")
 
 
 @dataclass(frozen=True)
@@ -52,16 +55,17 @@ def merged(sure: Sequence[Mention]) -> list[Mention]:
 
 
 def bare_numbers(said: Words, found: Sequence[Mention]) -> tuple[int, ...]:
-    """Numbers right behind the name of a benchmark that may be how many samples are wanted."""
+    """Numbers right beside the name of a benchmark that may be how many samples are wanted."""
     sure = [one for one in found if one.weight >= STRONG]
-    behind = [_BARE.match(said.text, one.stop) for one in sure]
-    numbers = [one for one in behind if one and not any(mention.start < one.end() <= mention.stop for mention in sure)]
+    beside = [_BARE.match(said.text, one.stop) for one in sure]
+    beside += [_BEFORE.search(said.text, 0, one.start) for one in sure]
+    numbers = [one for one in beside if one and not any(mention.start < one.end() <= mention.stop for mention in sure)]
     return tuple(dict.fromkeys(int(one["n"]) for one in numbers if int(one["n"])))
 
 
 def _largest(said: Words, found: Sequence[Mention]) -> list[Mention]:
     """Mentions that don't overlap: the longer name goes first, then the surer one."""
-    found = [_lowered(one, found) for one in found]
+    found = [_lowered(one, found, said) for one in found]
     ordered = sorted(found, key=lambda one: (one.start - one.stop, -one.weight))
     kept: list[Mention] = []
     for one in ordered:
@@ -72,13 +76,24 @@ def _largest(said: Words, found: Sequence[Mention]) -> list[Mention]:
             kept.append(one)
         elif (clash.start, clash.stop) == (one.start, one.stop):
             kept[kept.index(clash)] = replace(clash, others=(*clash.others, *one.targets, *one.others))
-    return sorted(_without_parts(kept, said), key=lambda one: one.start)
+    kept.sort(key=lambda one: one.start)
+    times = Counter[tuple[str, ...]]()
+    for one in list(kept):
+        times[tuple(target.id for target in one.targets)] += 1
+        if times[tuple(target.id for target in one.targets)] > OFTEN:
+            kept.remove(one)
+    return _without_parts(kept, said)
 
 
-def _lowered(one: Mention, found: Sequence[Mention]) -> Mention:
-    """Some words of a name are not its name, where others of those words are all of another's."""
+def _lowered(one: Mention, found: Sequence[Mention], said: Words) -> Mention:
+    """Some words of a name, or a slip of it, are not that name where other words among them are all of another's."""
     inner = [other for other in found if other.weight >= EXACT and one.start <= other.start and other.stop <= one.stop]
-    if one.weight != PIECE or not inner:
+    inner = [other for other in inner if not any(target in one.targets for target in other.targets)]
+    if PIECE < one.weight <= SLIP:  # a slip elsewhere in a name that holds the other one
+        inner = [
+            other for other in inner if squash(said.text[other.start : other.stop]) not in squash(one.targets[0].name)
+        ]
+    if one.weight > SLIP or not inner:
         return one
     return replace(one, weight=HINTED, others=(*one.others, *(target for other in inner for target in other.targets)))
 

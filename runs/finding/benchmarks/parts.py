@@ -47,7 +47,7 @@ def said(target: Target, text: str, words: Sequence[Word], span: tuple[int, int]
 
 def unknown(target: Target, text: str, words: Sequence[Word], stop: int, hits: Sequence[Hit]) -> str | None:
     """Words that want a part which the benchmark doesn't have; None where there are none."""
-    if hits or target.entry is None or not target.entry.parts:
+    if hits or target.entry is None:
         return None
     for at, word in enumerate(words[:-1]):
         behind = words[at + 1]
@@ -94,6 +94,9 @@ def _of_several_words() -> Mapping[str, tuple[tuple[str, str], ...]]:
 
 
 def _hits(keys: Mapping[str, str], text: str, free: Sequence[Word], span: tuple[int, int]) -> Iterator[Hit]:
+    lengths: dict[int, list[str]] = {}
+    for name in keys:
+        lengths.setdefault(len(name), []).append(name)
     for at in range(len(free)):
         for end in range(at + 1, min(at + LONGEST, len(free)) + 1):
             if end - at > 1 and not _JOINT.fullmatch(text[free[end - 2].stop : free[end - 1].start]):
@@ -107,15 +110,17 @@ def _hits(keys: Mapping[str, str], text: str, free: Sequence[Word], span: tuple[
                 and len(free) <= MANY
                 and not {window[0].folded, window[-1].folded} & FILLERS
             ):
-                near = {keys[name] for name in keys if typo(key, name)}
+                alike = (name for size in range(len(key) - 3, len(key) + 4) for name in lengths.get(size, ()))
+                near = {keys[name] for name in alike if typo(key, name)}
                 slug, exact = (near.pop() if len(near) == 1 else None), False
-            if slug is not None and (len(key) > 2 or _glued(text, span, window)):
+            if slug is not None and (len(key) > 2 or not key.isalpha() or _glued(text, span, window)):
                 yield Hit(slug, window[0].start, window[-1].stop, exact, len(window) == 1)
 
 
 def _glued(text: str, span: tuple[int, int], window: Sequence[Word]) -> bool:
-    """Codes of two letters are words too ("de", "it"): they count only as in mgsm_de."""
-    return text[span[1] : window[0].start] in _GLUE
+    """Codes of two letters are words too ("de", "it"): they count only as in mgsm_de, or as the last word: MGSM de"""
+    gap, behind = text[span[1] : window[0].start], text[window[-1].stop :]
+    return gap in _GLUE or (gap == " " and not re.match(r" *\w", behind))
 
 
 def _eastern(target: Target, text: str, span: tuple[int, int]) -> Iterator[Hit]:

@@ -13,6 +13,7 @@ from runs.sources.troubles import SourceError
 
 SECONDS = 120  # of computing
 _LINE = 64 << 20
+BREATH = 500  # rows
 _FORMATS = "parquet, JSON lines, JSON, CSV and TSV, also as .gz"
 
 
@@ -56,6 +57,8 @@ async def _answer(process: asyncio.subprocess.Process, name: str) -> tuple[list[
         what, rest = line[:1], line[1:]
         if what == b"r":
             rows.append(json.loads(rest))
+            if len(rows) % BREATH == 0:
+                await asyncio.sleep(0)  # lines that are here already are read without ever giving way
         elif what == b"f":
             return rows, json.loads(rest)
         else:

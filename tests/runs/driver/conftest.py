@@ -70,22 +70,18 @@ def stepping() -> Callable[[Run], Run]:
     return go
 
 
+def begun(owner: User, source: dict[str, Any], found: dict[str, Any] | None = None, **fields: Any) -> Run:
+    """A run whose Find has said ``source``."""
+    told = {"request": "Run it", "source": source, "sut": None, "limit": None, "part": None, **(found or {})}
+    run = Run.objects.create(
+        owner=owner, mode="request", request="Run it", sut=SUT, plan=["analyze", "report"],
+        findings={"find": told}, **fields,
+    )  # fmt: skip
+    Phase.objects.create(run=run, name="analyze", position=0)
+    return run
+
+
 @pytest.fixture
 def analyzing(ways: Ways, stepping: Callable[[Run], Run]) -> Analyzing:
     """``analyzing(owner, source, …)``: the run after its Analyze. ``found``: more of what Find said."""
-
-    def go(owner: User, source: dict[str, Any], *, found: dict[str, Any] | None = None, **fields: Any) -> Run:
-        told = {"request": "Run it", "source": source, "sut": None, "limit": None, "part": None, **(found or {})}
-        run = Run.objects.create(
-            owner=owner,
-            mode="request",
-            request="Run it",
-            sut=SUT,
-            plan=["analyze", "report"],
-            findings={"find": told},
-            **fields,
-        )
-        Phase.objects.create(run=run, name="analyze", position=0)
-        return stepping(run)
-
-    return go
+    return lambda owner, source, **fields: stepping(begun(owner, source, **fields))

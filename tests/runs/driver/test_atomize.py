@@ -153,7 +153,7 @@ def test_closed_answers_stay_out_of_the_message(alice, bob, gateway, model, work
 )
 def test_a_fork_applies_what_a_field_says_and_refuses_the_rest(alice, gateway, model, work, base, words, code, told):
     first = authored(alice, model, {"grader": GRADER})
-    fields = {"grader": base} if base else {"code": RIGHT}
+    fields = {"grader": base, "pass_threshold": 0.75} if base else {"code": RIGHT}
     parent = scorers.create(acting(alice), first.subset_id, **fields).impl
     Run.objects.filter(pk=first.pk).update(impl=parent)
     fork = again(first, description=words, from_phase="atomize", relation="fork")
@@ -162,6 +162,7 @@ def test_a_fork_applies_what_a_field_says_and_refuses_the_rest(alice, gateway, m
     if code is None:
         assert (fork.status, fork.passed) == ("ok", 8), fork.error
         assert fork.impl_id != parent.pk
+        assert fork.impl.pass_threshold == 0.75
         assert fork.impl.grader["normalise"]["ignore_punctuation"] is True
         assert fork.findings["atomize"]["verdict"]["badge"] == "proven"
     else:
@@ -170,3 +171,13 @@ def test_a_fork_applies_what_a_field_says_and_refuses_the_rest(alice, gateway, m
         assert "impl=" in fork.error["hint"]
         assert "driver" in fork.error["hint"]
         assert model.calls == 0
+
+
+def test_a_fork_from_analyze_changes_the_new_plans_grader(alice, gateway, model, work):
+    first = authored(alice, model, {"grader": GRADER})
+    parent = scorers.create(acting(alice), first.subset_id, grader={"kind": "exact"}).impl
+    Run.objects.filter(pk=first.pk).update(impl=parent)
+    fork = again(first, description="Use a tolerance of 0.5.", from_phase="analyze", relation="fork")
+    Run.objects.filter(pk=fork.pk).update(parent=first)
+    fork = work(fork)
+    assert (fork.status, fork.impl.grader["kind"], fork.impl.grader["absolute"]) == ("ok", "numeric", 0.5), fork.error

@@ -53,8 +53,8 @@ class RunResults(Resource):
     def artifacts(
         self, run_id: str, type: str | None = None, include_versions: bool = False, task_id: str | None = None
     ) -> Page:
-        """What the run left: ``type`` is code, recipe, verdict, log, raw_output, extracted or summary. Newest versions
-        only, unless ``include_versions``; ``task_id`` keeps what is about one task."""
+        """What the run left: ``type`` is code, recipe, verdict, log, raw_output, extracted, summary, report and
+        more. Newest versions only, unless ``include_versions``; ``task_id`` keeps what is about one task."""
         versions = True if include_versions else None
         return self._page(f"/runs/{segment(run_id)}/artifacts", type=type, task_id=task_id, include_versions=versions)
 
@@ -67,16 +67,28 @@ class RunResults(Resource):
         path = f"/runs/{segment(run_id)}/artifacts/{segment(art_id)}/content"
         return self._http.raw("GET", path).content
 
-    def report(self, run_id: str) -> str:
-        """The HTML report."""
-        return self._http.raw("GET", f"/runs/{segment(run_id)}/report").text
+    def report(self, run_id: str, format: str = "html") -> str:
+        """The report of an ended run: ``format`` is html (one file without scripts), markdown or json (as text)."""
+        asked = {} if format == "html" else {"format": format}
+        return self._http.raw("GET", f"/runs/{segment(run_id)}/report", params=asked).text
+
+    def remedies(self, run_id: str) -> Object:
+        """What did not pass by class, each with ``offers``: the requests that mend it, and their price."""
+        return self._get(f"/runs/{segment(run_id)}/remedies")
+
+    def audit(self, run_id: str) -> Object:
+        """Outputs that a second reader reads otherwise than the scorer did: ``sentence``, counts and ``rows``."""
+        return self._get(f"/runs/{segment(run_id)}/audit")
 
     def fingerprint(self, run_id: str) -> Object:
         """What a repetition needs to know: models, impl, subset, harness, parameters."""
         return self._get(f"/runs/{segment(run_id)}/fingerprint")
 
     def narrate(self, run_id: str, slice: str = "recent", ask_driver: bool = False) -> Object:
-        """What happened, in words. ``ask_driver`` lets the driver model write it, which costs."""
+        """The run in plain words: ``.text``, ``.waiting``, ``.next``. ``slice`` is recent, failures or all.
+
+        ``ask_driver`` lets the driver model write it, which costs.
+        """
         path = f"/runs/{segment(run_id)}/narrate"
         return self._create(path, {"slice": slice}, None) if ask_driver else self._get(path, slice=slice)
 

@@ -140,7 +140,10 @@ class Runs(RunResults):
         metadata: Json | None = None,
         if_match: str | None = None,
     ) -> Object:
-        """Change what may change. ``if_match=run.etag`` refuses (412) when somebody else was faster."""
+        """Change what may change. ``if_match=run.etag`` refuses (412) when somebody else was faster.
+
+        ``review_resolution={"code", "note", "settlement"?}`` answers a flag of ``run.review``; send it alone.
+        """
         body = given(visibility=visibility, review_resolution=review_resolution, metadata=metadata)
         return self._patch(f"/runs/{segment(run_id)}", body, if_match)
 

@@ -18,7 +18,7 @@ COLUMNS = [(name, field(name)) for name in ("id", "type", "name", "version", "si
 
 @click.command("artifacts", cls=Command)
 @click.argument("run_id")
-@click.option("--type", "kind", help="code, recipe, verdict, log, raw_output, extracted or summary.")
+@click.option("--type", "kind", help="code, recipe, verdict, log, raw_output, extracted, summary, report, audit …")
 @click.option("--task", "task_id", metavar="TASK_ID", help="Only what is about this task.")
 @click.option("--all-versions", is_flag=True, help="Earlier versions too.")
 @click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Rows to show.")

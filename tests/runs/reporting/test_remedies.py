@@ -1,0 +1,130 @@
+"""What mends each class: requests that the server takes as they are, with their price; and what was run again."""
+
+import json
+
+import pytest
+
+from kernel import clock
+from kernel.money import MICRO_CENTS_PER_DOLLAR
+from runs.models import Run
+from runs.reporting import likeness
+from secrets_vault.models import BlockedHost
+from tests.factories import runs as make
+
+pytestmark = pytest.mark.django_db
+
+
+def truncated(owner, *, thinking: bool = False, limit: int | None = 512, **fields) -> Run:
+    """Ten tasks: six passed, four were cut off at ``limit`` tokens."""
+    run = make.run(
+        owner, planned=10, sut={"model": "m", "provider": "simulated", "params": {"temperature": 0}}, **fields
+    )
+    make.start(run)
+    rows = make.results(run, ["passed"] * 6 + ["failed"] * 4)
+    for row in rows[6:]:
+        row.error_class, row.stop_reason, row.tokens_out = "truncated", "length", 512
+        row.cost = MICRO_CENTS_PER_DOLLAR // 100
+        row.save()
+        asked = {"messages": [], **({"max_tokens": limit} if limit else {})}
+        call = make.call(run, row.ordinal, request=json.dumps(asked).encode())
+        call.finish_reason, call.tokens_out, call.tokens_reasoning = "length", 512, 400 if thinking else 0
+        call.save()
+    make.end(run)
+    return run
+
+
+def offers(api, who, run, name):
+    found = api(who).get(f"runs/{run.id}/remedies").json
+    return next(group for group in found["classes"] if group["error_class"] == name)["offers"]
+
+
+@pytest.mark.parametrize(("thinking", "suggested"), [(False, 2048), (True, 4096)])
+def test_it_offers_more_tokens_for_what_was_cut(api, alice, thinking, suggested):
+    run = truncated(alice, thinking=thinking)
+    [offer] = offers(api, alice, run, "truncated")
+    [request] = offer["requests"]
+    ids = list(run.results.filter(error_class="truncated").order_by("position").values_list("task_id", flat=True))
+    assert request["body"]["replay"] == {"from_run": str(run.id), "task_ids": ids}
+    assert request["body"]["sut"]["params"] == {"temperature": 0, "max_tokens": suggested}
+    assert offer["label"] == f"Raise max_tokens to {suggested:,} and run 4 cells again"
+    assert float(offer["price"]["amount"]) == pytest.approx(0.01 * 4 * suggested / 512)
+    made = api(alice).post(request["path"].removeprefix("/v1/"), request["body"])
+    assert made.status == 201
+    assert (made.json["planned"], made.json["model"]["params"]["max_tokens"]) == (4, suggested)
+
+
+def test_what_was_run_again_is_told_for_ever(api, alice):
+    run = truncated(alice)
+    [offer] = offers(api, alice, run, "truncated")
+    child = api(alice).post("runs", offer["requests"][0]["body"]).json
+    told = api(alice).get(f"runs/{run.id}/remedies").json["reruns"]
+    assert told["later_cells"] == 4
+    assert [one["run"] for one in told["later"]] == [child["id"]]
+    assert api(alice).get(f"runs/{child['id']}/remedies").json["reruns"]["of_parent"] == 4
+    assert "Later runs ran 4 cells of this one again" in api(alice).get(f"runs/{run.id}/report").content.decode()
+
+
+def test_strangers_do_not_hear_of_private_reruns(api, alice, bob):
+    run = truncated(alice, visibility="public")
+    [offer] = offers(api, alice, run, "truncated")
+    api(alice).post("runs", offer["requests"][0]["body"])
+    told = api(bob).get(f"runs/{run.id}/remedies").json["reruns"]
+    assert (told["later"], told["later_cells"]) == ([], 0)
+
+
+def test_it_finds_open_thoughts_in_outputs(api, alice):
+    run = truncated(alice, limit=None)
+    for row in run.results.filter(error_class="truncated"):
+        run.outputs.filter(ordinal=row.ordinal).update(output=json.dumps("<think>well, if we"))
+    found = api(alice).get(f"runs/{run.id}/remedies").json["truncation"]
+    assert (found["cells"], found["thinking"], found["asked"], found["tokens"]) == (4, 4, None, 512)
+
+
+def test_faults_are_run_again_and_hosts_allowed(api, alice):
+    run = make.run(alice, planned=6, sut={"model": "m", "provider": "simulated", "params": {}})
+    make.start(run)
+    make.results(run, ["passed"] * 3 + ["errored"] * 2 + ["unscored"])
+    run.results.filter(outcome="errored").update(error_class="blocked_host")
+    make.end(run)
+    now = clock.now()
+    BlockedHost.objects.create(
+        owner=alice, reference=str(run.id), host="api.example.com", reason="host_blocked", attempts=2, first_at=now,
+        last_at=now,
+    )  # fmt: skip
+    [offer] = offers(api, alice, run, "blocked_host")
+    assert offer["label"] == "Allow api.example.com and run 2 cells again"
+    allow, _ = offer["requests"]
+    assert allow["body"] == {"host_pattern": "api.example.com", "mode": "allow"}
+    assert api(alice).post(allow["path"].removeprefix("/v1/"), allow["body"]).status == 201
+    assert offer["requests"][-1]["body"] == {"replay": {"from_run": str(run.id), "only_errored": True}}
+    assert api(alice).post("runs", offer["requests"][-1]["body"]).json["planned"] == 2
+    mended = offers(api, alice, run, "scorer_exception")
+    assert [each["kind"] for each in mended] == ["rescore", "replay"]
+    assert mended[0]["price"]["amount_cents"] == 0
+    assert mended[0]["price_words"] == "free"
+
+
+def test_a_press_on_the_page_launches_it_once(client, alice):
+    client.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
+    run = truncated(alice, limits={"run": {"cost": 2.0, "tasks": 10}})
+    page = client.get(f"/runs/{run.id}").content.decode()
+    assert "Raise max_tokens to 2,048 and run 4 cells again" in page
+    sent = {"class": "truncated", "mark": "abc"}
+    first, second = (client.post(f"/runs/{run.id}/mend", sent) for _ in range(2))
+    assert first["Location"] == second["Location"]
+    child = Run.objects.get(parent=run)
+    assert first["Location"] == f"/runs/{child.id}"
+    assert (child.planned, child.limits) == (4, {"run": {"cost": 2.0}})
+
+
+def test_nobody_mends_what_they_may_not_see(client, alice, bob):
+    client.force_login(bob, backend="allauth.account.auth_backends.AuthenticationBackend")
+    run = truncated(alice)
+    assert client.post(f"/runs/{run.id}/mend", {"class": "truncated"}).status_code == 404
+    assert not Run.objects.filter(parent=run).exists()
+
+
+def test_likeness_puts_the_same_words_together():
+    texts = ["Timeout after 31 s", "timeout after 7 s", "no such key", "", "Timeout after 2 s", ""]
+    assert likeness.groups(texts) == [[0, 1, 4], [3, 5], [2]]
+    assert likeness.groups([]) == []
