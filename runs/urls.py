@@ -19,6 +19,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/report", report.report, name="run_report"),
     path("runs/<uuid:run_id>/remark", report.remark, name="run_remark"),
     path("runs/<uuid:run_id>/mend", report.mend, name="run_mend"),
+    path("runs/<uuid:run_id>/fork", lineage.fork, name="run_fork"),
     path("runs/<uuid:run_id>/flips", lineage.flips, name="run_flips"),
     path("runs/<uuid:run_id>/halt", views.halt, name="run_halt"),
     path("runs/<uuid:run_id>/visibility", owner.visibility, name="run_visibility"),

@@ -83,3 +83,45 @@ def test_a_scorer_names_the_one_that_it_was_derived_from(browser: Client, client
     assert f'href="/runs/{fork.id}"' in page
     assert "Derived from" not in text(browser, f"/registry/scorers/{parent.impl_id}")
     assert client.get(f"/registry/scorers/{fork.impl_id}").status_code == 404
+
+
+# --- the form ---
+def mark_of(browser: Client, path: str) -> str:
+    found = re.search(r'name="mark" value="([^"]+)"', browser.get(path).content.decode())
+    assert found
+    return found[1]
+
+
+def test_it_forks_by_form_once(browser: Client, parent: Run) -> None:
+    path = f"/runs/{parent.id}/fork"
+    assert path in browser.get(f"/runs/{parent.id}").content.decode()
+    sent = {"mark": mark_of(browser, path), "description": "Ignore the order", "mode": "rescore"}
+    first, second = browser.post(path, sent), browser.post(path, sent)
+    fork = parent.children.get()
+    assert first["Location"] == second["Location"] == f"/runs/{fork.id}"
+    assert (fork.description, fork.fork_mode, fork.plan[0]) == ("Ignore the order", "rescore", "atomize")
+    other = launched.impl(parent.subset)  # type: ignore[arg-type]
+    assert other.id in browser.get(path).content.decode()
+    browser.post(path, {"mark": mark_of(browser, path), "impl": other.id, "mode": "rerun"})
+    assert parent.children.filter(impl=other, fork_mode="rerun").count() == 1
+
+
+def test_a_refused_form_keeps_what_was_typed(browser: Client, client: Client, parent: Run) -> None:
+    path = f"/runs/{parent.id}/fork"
+    answer = browser.post(path, {"mark": mark_of(browser, path), "mode": "rerun"})
+    assert answer.status_code == 422
+    assert "Say what to change in the scorer" in answer.content.decode()
+    key = "sk-or-v1-" + "0123456789abcdef" * 4
+    answer = browser.post(path, {"mark": mark_of(browser, path), "description": f"<i>Use {key}", "mode": "rerun"})
+    assert answer.status_code == 422
+    assert "&lt;i&gt;Use" in answer.content.decode()
+    assert not parent.children.exists()
+    assert client.get(path).status_code == 302
+    going = launched.launch(parent.owner)
+    assert "Wait for its end" in browser.post(
+        f"/runs/{going.id}/fork", {"mark": mark_of(browser, path), "description": "x", "mode": "rerun"}
+    ).content.decode()  # fmt: skip
+
+
+def test_a_strangers_private_run_has_no_form(browser: Client, bob: User) -> None:
+    assert browser.get(f"/runs/{launched.ended(bob).id}/fork").status_code == 404

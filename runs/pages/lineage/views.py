@@ -1,16 +1,17 @@
-"""The page of flips."""
+"""The page of flips, and the form that forks a run."""
 
 from uuid import UUID
 
+from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.pages.viewers import viewer
+from accounts.pages.viewers import signed_in, viewer
 from kernel.errors import DomainError
 from runs import queries
-from runs.pages.lineage import page
+from runs.pages.lineage import form, page
 
 
 @never_cache
@@ -23,3 +24,22 @@ def flips(request: HttpRequest, run_id: UUID) -> HttpResponse:
     except DomainError as refused:
         raise Http404 from refused
     return render(request, "runs/flips.html", context)
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def fork(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Say what to change in the scorer, or choose another; a POST forks and leads to the fork."""
+    principal = signed_in(request.user)
+    try:
+        parent = queries.run(principal, run_id)
+        posted = request.method == "POST"
+        filled = form.Form.of(request.POST)
+        made = form.fork_once(principal, parent, filled, request.POST.get("mark", "")) if posted else None
+        if made is not None:
+            return redirect("run", run_id=made)
+        context = form.page(principal, parent, filled)
+    except DomainError as refused:
+        raise Http404 from refused
+    return render(request, "runs/fork.html", context, status=422 if posted else 200)
