@@ -14,7 +14,9 @@ from runs.models import Snapshot
 from runs.sources.base import Fetched, Locator, Row, Source
 from runs.sources.table import SOURCES
 from runs.sources.troubles import SourceError
-from runs.sources.web import Web
+from runs.sources.web import WayLost, Web
+
+WAYS = 5  # most ways out that are tried for one fetch
 
 
 class Reads(Protocol):
@@ -43,8 +45,7 @@ async def rows_of(
     kept = await orm(_kept, place, account)
     if kept is not None:
         return Kept(kept[0], kept[1], fresh=False)
-    async with way_out() as web:
-        fetched = await source.fetch(place, web)
+    fetched = await _fetched(source, place, way_out)
     if not fetched.rows:
         raise SourceError(
             "rows_unavailable",
@@ -53,6 +54,20 @@ async def rows_of(
         )
     snapshot, rows = await orm(_keep, place, account, fetched)
     return Kept(snapshot, rows, fresh=True)
+
+
+async def _fetched(source: Source, place: Locator, way_out: Callable[[], AbstractAsyncContextManager[Web]]) -> Fetched:
+    for _ in range(WAYS):
+        try:
+            async with way_out() as web:
+                return await source.fetch(place, web)
+        except WayLost:
+            continue
+    raise SourceError(
+        "egress_unavailable",
+        f"The way to the network ended {WAYS} times while rows were fetched.",
+        "Whoever runs this installation should look at its gateway and its egress proxy: `manage.py doctor`.",
+    )
 
 
 def source_of(locator: Locator) -> Source:

@@ -1,5 +1,6 @@
 """A worker's own way to the network while it looks for rows: a listener that the egress proxy serves, as the run."""
 
+import asyncio
 import secrets
 import socket
 from collections.abc import AsyncIterator
@@ -14,6 +15,8 @@ from runs.sources.troubles import SourceError
 from runs.sources.web import Web, opened
 from secrets_vault import leases
 
+GATEWAY_SECONDS = 60.0  # how long a gateway that starts again is waited for
+
 
 @asynccontextmanager
 async def way_out(context: Context) -> AsyncIterator[Web]:
@@ -26,18 +29,20 @@ async def way_out(context: Context) -> AsyncIterator[Web]:
     held = await context.orm(leases.held, str(context.run.id))
     patterns = frozenset(rule.host_pattern for lease in held for rule in lease.rules)
     lease, mac_key = secrets.token_hex(16), secrets.token_hex(32)
-    client = GatewayClient()
+    lost = asyncio.Event()
+    client = GatewayClient(on_lost=lost.set)
     with socket.create_server(("127.0.0.1", 0), backlog=32) as listener:
         port = listener.getsockname()[1]
         try:
-            await client.connect()
+            await client.connect(GATEWAY_SECONDS)
             await client.egress(context.run.id, lease, mac_key, listener, eager=True, role=context.phase)
         except (LeaseRefused, GatewayLost) as no:
             await client.close()
             raise _away(str(no)) from None
     try:
         token = egress_token(mac_key, lease, context.phase)
-        async with opened(f"http://127.0.0.1:{port}", token, str(settings.EGRESS_CERTIFICATE), patterns) as web:
+        trust = str(settings.EGRESS_CERTIFICATE)
+        async with opened(f"http://127.0.0.1:{port}", token, trust, patterns, lost=lost.is_set) as web:
             yield web
     finally:
         with suppress(GatewayLost, OSError):

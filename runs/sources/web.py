@@ -45,6 +45,10 @@ class Answer:
         return self.status == 200
 
 
+class WayLost(Exception):
+    """The gateway or its proxy ended while something was fetched: begin again with a new way out."""
+
+
 class _Again(Exception):
     """Worth another try: ``words`` say why, ``after`` is what the host asks for (seconds)."""
 
@@ -57,12 +61,14 @@ class _Again(Exception):
 class Web:
     """One run's way to hosts. ``secret_hosts``: patterns of the hosts that it holds a secret for.
 
-    ``waited``: seconds spent on being patient. ``contacted``: the hosts that were asked.
+    ``lost``: whether the way itself has ended, so that no patience helps. ``waited``: seconds spent on being patient.
+    ``contacted``: the hosts that were asked.
     """
 
     session: aiohttp.ClientSession
     proxy_headers: Mapping[str, str]
     secret_hosts: frozenset[str] = frozenset()
+    lost: Callable[[], bool] = lambda: False
     first_pause: float = FIRST_PAUSE
     waited: float = 0.0
     contacted: set[str] = field(default_factory=set)
@@ -90,6 +96,8 @@ class Web:
                 return await ask()
             except _Again as again:
                 last = again.words
+                if self.lost():
+                    raise WayLost(last) from None
                 if number + 1 < TRIES:
                     await self._pause(number, again.after)
         host = urlsplit(url).hostname

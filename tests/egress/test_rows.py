@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,6 +149,31 @@ asyncio.run(main(*sys.argv[1:4]))
     assert "host_blocked" in said("solve", "solve")
     assert "407" in said("solve", "analyze")
     assert "nobody has a way out as 'score'" in said("score", "score")
+
+
+def test_it_begins_again_after_the_gateway_was_killed(
+    alice: User, gateway: GatewayProcess, hosts: Hosts, stepping: Step
+) -> None:
+    entries.add(principal(alice), "b.test")
+    body = jsonl(shapes.GSM8K)
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    hosts.say("b.test", "/rows.jsonl", [(0.0, head + body[:100]), (0.9, body[100:])])
+
+    def kill() -> None:
+        until = time.monotonic() + 20
+        while not hosts.seen and time.monotonic() < until:
+            time.sleep(0.05)
+        gateway.kill()
+        time.sleep(0.3)
+        gateway.start()
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    run = stepping(fetching(alice, {"kind": "url", "ref": "https://b.test/rows.jsonl"}))
+    killing.join()
+    assert run.error is None
+    assert run.task_count == 40
+    assert len(hosts.seen) > 1
 
 
 def test_without_a_proxy_it_says_how_to_add_one(
