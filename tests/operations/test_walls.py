@@ -15,6 +15,7 @@ import pytest
 from benchwright import Benchwright
 from benchwright_site.serve.postgres import leashed
 from benchwright_site.serve.walls import people
+from runs.compute.walls import cgroups
 from tests.operations.serving import ROOT, Server, manage, serving, until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give the parts users of their own")
@@ -190,6 +191,27 @@ def test_it_gives_each_sandbox_a_user_that_is_neither_ours_nor_roots(server: Ser
     assert mapped[0] == ["0", str(HOUSE), "1"]
     assert int(mapped[1][1]) > HOUSE
     assert len(mapped) == 2
+
+
+def test_a_new_master_key_is_the_vaults_too(server: Server) -> None:
+    """Root makes it, and the running gateway, which is not root, opens with it."""
+    folder = server.data / "keys"
+    for step in (["--new-key"], []):
+        done = manage(server.data, "rewrap_secrets", *step)
+        assert done.returncode == 0, done.stderr
+    made = list(folder.glob("vault_private*"))
+    assert len(made) == 2
+    assert {(file.stat().st_uid, file.stat().st_mode & 0o777) for file in made} == {(VAULT, 0o600)}
+    assert attempts(server, team().worker(), told(server, "web", "DATABASE_URL"))["vault_private"] == "PermissionError"
+
+
+def test_it_leaves_no_control_groups_of_servers_that_are_gone(server: Server) -> None:
+    """Each start takes away what servers that were killed have left."""
+    found = {group.name for home in cgroups.homes("pids") for group in home.glob(f"{cgroups.PREFIX}[0-9]*")}
+    numbers = {name.removeprefix(cgroups.PREFIX) for name in found}
+    assert str(server.process.pid) in numbers
+    gone = {number for number in numbers if number.isdecimal() and not Path(f"/proc/{number}").exists()}
+    assert not gone
 
 
 def test_doctor_says_how_the_parts_are_held_apart(server: Server) -> None:

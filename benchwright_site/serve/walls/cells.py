@@ -12,6 +12,7 @@ OWN = "self"  # the worker itself lives here: in version 2 a group with members 
 
 def make(uid: int) -> dict[str, Path]:
     """A folder of ``uid``'s for each controller that root can hand on here; fewer, or none, elsewhere."""
+    remove()
     made: dict[str, Path] = {}
     for controller in ("memory", "pids"):
         for home in cgroups.homes(controller):
@@ -44,9 +45,16 @@ def environment(made: Mapping[str, Path]) -> dict[str, str]:
 
 
 def remove() -> None:
-    """Take away what this process has made, once its workers are gone."""
+    """Take away what this process has made, and what others left that were killed. Groups in use stay."""
     for controller in ("memory", "pids"):
         for home in cgroups.homes(controller):
-            for folder in (home / f"{cgroups.PREFIX}{os.getpid()}" / OWN, home / f"{cgroups.PREFIX}{os.getpid()}"):
-                with contextlib.suppress(OSError):
-                    folder.rmdir()
+            for folder in home.glob(f"{cgroups.PREFIX}[0-9]*"):
+                number = folder.name.removeprefix(cgroups.PREFIX)
+                if number.isdecimal() and (number == str(os.getpid()) or not Path(f"/proc/{number}").exists()):
+                    _drop(folder)
+
+
+def _drop(folder: Path) -> None:
+    for group in (*folder.glob(f"{cgroups.PREFIX}*"), folder / OWN, folder):
+        with contextlib.suppress(OSError):
+            group.rmdir()
