@@ -1,22 +1,26 @@
 """The driver that is a model: rules first, the model where rules come to no end."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from django.db import connection
 
 from accounts.principal import Principal
 from kernel.errors import DomainError
+from kernel.secret_signs import redact
 from runs import gateway_keys, limits, suts
 from runs.context import Context, PhaseError
 from runs.driver.asking import Asker
-from runs.driver.base import Found, Rows, Scorer
+from runs.driver.base import Asks, Found, Rows, Scorer
 from runs.driver.llm.author import Author
+from runs.driver.llm.helping import choose, map_columns
 from runs.driver.rules import analyze, atomize, find
 from runs.gateway_client import GatewayLost, LeaseRefused
 from runs.schemas import Sut
 
+T = TypeVar("T")
 CLAIMED = 2  # another worker may have asked already, so the journal's table is looked into
 _SPENT = """
 UPDATE runs_phase p SET cost = greatest(p.cost, journal.cost), tokens = greatest(p.tokens, journal.tokens)
@@ -32,12 +36,17 @@ UPDATE runs_run SET cost_driver = greatest(cost_driver, (
 """
 
 
+QUESTIONS = 4  # that a driver may answer in one phase
+
+
 class Llm:
     async def find(self, context: Context) -> Found:
-        return await find.find(context)
+        found, said = await _answering(context, lambda: find.find(context))
+        return replace(found, doc={**found.doc, "notes": [*found.doc.get("notes", []), *said]})
 
     async def analyze(self, context: Context, found: Mapping[str, Any]) -> Rows:
-        return await analyze.analyze(context, found)
+        rows, said = await _answering(context, lambda: analyze.analyze(context, found))
+        return replace(rows, doc={**rows.doc, "notes": said}) if said else rows
 
     async def atomize(self, context: Context, found: Mapping[str, Any], plan: Mapping[str, Any]) -> Scorer:
         if not context.run.description:
@@ -48,6 +57,46 @@ class Llm:
                     raise
         async with asking(context) as asker:
             return await Author(context, asker, place_of(context.phase), plan).write()
+
+
+async def _answering(context: Context, by_rule: Callable[[], Awaitable[T]]) -> tuple[T, list[str]]:
+    """What the rules come to, with the model's answers to what they ask, and a note about each answer.
+
+    A person who is there is asked instead. Raises Asks where the model is in doubt, too.
+    """
+    notes: list[str] = []
+    for _ in range(QUESTIONS):
+        try:
+            return await by_rule(), notes
+        except Asks as ask:
+            if context.run.metadata.get("autonomous") is False:
+                raise
+            note = await _answered(context, ask)
+            if note is None:
+                raise
+            notes.append(note)
+    return await by_rule(), notes
+
+
+async def _answered(context: Context, ask: Asks) -> str | None:
+    """Answer what a rule asks, for the rest of this phase; None where the model can't tell.
+
+    The run here is this worker's copy, which nobody saves: the answers stand in the phase's findings.
+    """
+    run, choices, columns = context.run, ask.question.get("choices") or [], ask.question.get("columns") or []
+    if not choices and not columns:
+        return None
+    async with asking(context) as asker:
+        name, place = asker.bound.sut["model"], place_of(context.phase)
+        if columns:
+            hints = await map_columns(context, asker, place, run.request, columns)
+            run.hints = [*run.hints, *hints]
+            return f"The driver {name} mapped the columns: {'; '.join(hints)}." if hints else None
+        found = await choose(context, asker, place, run.request, run.hints, choices)
+        if found.choice is None:
+            return None
+        run.answers = [*run.answers, {"phase": context.phase, "choice": found.choice}]
+        return f"The driver {name} chose {found.choice}: {redact(found.reason)}"
 
 
 def place_of(phase: str) -> int:
