@@ -1,4 +1,4 @@
-"""Reads what a request in words asks for: ``read``. docs/catalogue.md tells how."""
+"""Reads what a request in words asks for: ``read``. docs/catalogue.md says how."""
 
 from runs.finding.known import Known, KnownBenchmark, KnownSubset
 from runs.finding.reading import Problem, Reading, read

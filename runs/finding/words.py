@@ -52,9 +52,9 @@ def typo(said: str, name: str) -> bool:
     """Whether ``said`` is ``name`` with a slip of the keyboard. Both squashed. Other digits are another thing.
 
     Short names are often one letter apart (MMLU, KMMLU, CMMLU): there, only letters that changed places or were
-    doubled are a slip. A tail (MMLU-ProX) is none either, nor is the beginning alone (commonsense).
+    doubled are a slip. The first letter is always meant. A tail (MMLU-ProX) is no slip, nor is the beginning alone.
     """
-    if said == name or abs(len(said) - len(name)) > 3 or len(name) < 4:
+    if said == name or abs(len(said) - len(name)) > 3 or len(name) < 4 or said[:1] != name[0]:
         return False
     if len(set(said) ^ set(name)) > 6:
         return False
