@@ -31,8 +31,9 @@ def choose(said: Words, found: Sequence[Mention], outright: Sequence[Named]) -> 
     listed = [*(one for mention in [*sure, *doubtful] for one in _meant(mention, said)), *map(_named, outright)]
     if len(sure) + len(doubtful) + len({one.ref for one in outright}) > 1:
         return _several(listed)
-    parts_said = [hit for one in kept for target in one.targets for hit in said.hits(target, one)]
-    strangers = doubts.strangers(said.text, said.words, [(one.start, one.stop) for one in (*kept, *parts_said)])
+    taken = [(one.start, one.stop) for one in kept]
+    taken += [(hit.start, hit.stop) for one in kept for target in one.targets for hit in said.hits(target, one)]
+    strangers = doubts.strangers(said.text, said.words, taken)
     if strangers and (sure or outright):
         return Outcome(
             tuple(listed[:SHOWN]), "unclear_benchmark", f"Nobody here knows {strangers[0]}. Is only the other meant?"

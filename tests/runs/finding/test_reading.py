@@ -16,8 +16,8 @@ ROUTED = Known(reachable=frozenset({"openrouter"}))
 WORDS = st.sampled_from(
     "run MMLU pro gsm8k and or on via OpenRouter openai/gpt-4o-mini qwen3-32b 50 samples % temperature 0 -1 v4 BFCL "
     "parallel AIME 2025 HumanEval+ https://huggingface.co/datasets/a/b a/b a@b @ / ( ) , : first 3x 前10题 "
-    "抽象代数 日本語 ünï \x00 \u2028 bm_ lm-eval inspect_evals/mmlu_0_shot dataset split test DROP 1e9 ５０ 99999999999999999999 "
-    "questions".split(" ")
+    "抽象代数 日本語 ünï \x00 \u2028 bm_ lm-eval inspect_evals/mmlu_0_shot dataset split test DROP 1e9 ５０ "
+    "99999999999999999999 questions".split(" ")
 )
 
 
