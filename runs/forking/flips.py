@@ -15,10 +15,12 @@ from runs.objects import PASSED
 KINDS = ("fixed", "broken", "changed")
 SIGNIFICANT = 0.05
 
-# Fixed text, put together from constants: only ids, the kind and the place are parameters.
+# Fixed text, put together from constants: only ids, the kind and the place are parameters. Where both runs have the
+# same task list, a cell has the same ordinal in both, and that has an index.
 _PAIRS = (
     "FROM runs_taskresult a JOIN runs_taskresult b "
     "ON b.run_id = %(before)s AND b.live AND b.position = a.position AND b.trial = a.trial "
+    "AND (NOT %(aligned)s OR b.ordinal = a.ordinal) "
     "WHERE a.run_id = %(after)s AND a.live"
 )
 _DIFFER = "(a.outcome <> b.outcome OR a.score IS DISTINCT FROM b.score)"
@@ -68,10 +70,15 @@ def listed(
     run: Run, parent: Run, kind: str | None = None, *, last: int | None = None, down: bool = False, limit: int = 100
 ) -> list[Flip]:
     """Up to ``limit`` flips in task order (or against it), those behind the cell ``last``."""
-    asked = {"before": parent.id, "after": run.id, "kind": kind, "last": last, "limit": limit}
+    asked = {**_both(run, parent), "kind": kind, "last": last, "limit": limit}
     with connection.cursor() as cursor:
         cursor.execute(_LIST + (_DOWN if down else _UP), asked)
         return [_flip(row) for row in cursor.fetchall()]
+
+
+def _both(run: Run, parent: Run) -> dict[str, Any]:
+    aligned = (run.trials, run.task_positions) == (parent.trials, parent.task_positions)
+    return {"before": parent.id, "after": run.id, "aligned": aligned}
 
 
 def _flip(row: tuple[Any, ...]) -> Flip:
@@ -82,7 +89,7 @@ def _flip(row: tuple[Any, ...]) -> Flip:
 
 def summary(run: Run, parent: Run) -> dict[str, Any]:
     """How many cells both have, how many of them flipped, and the exact test, in figures and in words."""
-    asked = {"before": parent.id, "after": run.id}
+    asked = _both(run, parent)
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, asked)
         shared, scored, passed_before, passed_after, *kinds = cursor.fetchone()
@@ -104,7 +111,7 @@ def summary(run: Run, parent: Run) -> dict[str, Any]:
 
 
 def verdict(found: dict[str, int], gained: int, lost: int, p: float, *, rescored: bool) -> str:
-    """``3 fixed, 1 broken; can't tell these apart (exact sign test, p = 0.63).``"""
+    """``3 fixed, 1 broken; can't tell these apart (exact sign test, p = 0.62).``"""
     if not any(found.values()):
         return "Every cell that both have ended alike."
     parts = [f"{found['fixed']:,} fixed, {found['broken']:,} broken"]

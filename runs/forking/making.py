@@ -128,8 +128,8 @@ def _impl(principal: Principal, parent: Run, ref: str | None) -> Impl:
 def _bound(principal: Principal, body: ForkBody, wish: _Wish, ceilings: limits.Ceilings) -> suts.BoundSut:
     """The model under test and its key. A rescore asks no model: it only says whose answers it grades."""
     if wish.rescore:
-        kept = ("model", "provider", "params", *(("connection", "connection_name") if wish.own else ()))
-        return suts.BoundSut({name: value for name, value in wish.parent.sut.items() if name in kept}, {})
+        shown = ("model", "provider", "params")  # how a stranger reached it is theirs
+        return suts.BoundSut({name: value for name, value in wish.parent.sut.items() if wish.own or name in shown}, {})
     if wish.phase == "find" and not (body.sut or body.model or wish.parent.sut):
         return suts.BoundSut({}, {})  # Find is to say which
     bound = suts.bind(principal, launching.sut_of(principal, body, wish.parent))

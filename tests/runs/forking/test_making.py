@@ -109,6 +109,7 @@ def test_a_strangers_public_run_is_forked_with_ones_own_settings(alice: User, bo
     refused(bob, parent, "validation_failed", description=WORDS, from_phase="analyze")
     rescored = fork(bob, parent, from_phase="materialize", mode="rescore")
     assert rescored.foreign_impl
+    assert set(rescored.sut) == {"model", "provider", "params"}
     Run.objects.filter(id=parent.id).update(visibility="private")
     refused(bob, parent, "not_found", description=WORDS)
 
@@ -147,7 +148,7 @@ def test_a_rescore_binds_no_key_and_leases_no_secret(alice: User) -> None:
     )  # its key was deleted since: graded anew it can be all the same
     launched.secret(alice, "openrouter.ai")
     made = fork(alice, parent, impl=other_scorer(parent).id, mode="rescore")
-    assert made.sut == {"model": "gone", "provider": "openrouter", "params": {"top_p": 1}}
+    assert made.sut == {"model": "gone", "provider": "openrouter", "base_url": "https://x", "params": {"top_p": 1}}
     assert (made.sut_key, made.planned, made.fork_mode) == ({}, parent.planned, "rescore")
     assert not SecretLease.objects.filter(reference=str(made.id)).exists()
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-VERDICT = "3 fixed, 1 broken; can't tell these apart (exact sign test, p = 0.63)."
+VERDICT = "3 fixed, 1 broken; can't tell these apart (exact sign test, p = 0.62)."
 FORK = {"object": "run", "id": "run-9", "status": "ok", "parent_run": "run-1", "relation": "fork"}
 FLIPS = {
     "object": "list", "run": "run-9", "parent_run": "run-1", "next_page_token": None,
