@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kernel.errors import DomainError
+from registry.graders import parsing
 from registry.graders.compiling import kit
 from registry.graders.patterns import check_pattern
 
@@ -15,10 +16,11 @@ def check_rows(grader: Mapping[str, Any] | None, tasks: Sequence[Mapping[str, An
     if grader is None:
         return
     parts = kit(grader)
+    unparsed = _unparsed(grader, parts, tasks)
     faults = [
         {"loc": ["body", "tasks", index, place], "msg": f"Row {index} (task_id {task['task_id']!r}): {why}"}
         for index, task in enumerate(tasks)
-        for place, why in _faults(grader, parts, task)
+        for place, why in [*_faults(grader, parts, task), *unparsed.get(index, ())]
     ]
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -37,6 +39,18 @@ def _faults(grader: Mapping[str, Any], parts: Mapping[str, Any], task: Mapping[s
         why = str(fault)
     if why:
         yield "expected", why
+
+
+def _unparsed(
+    grader: Mapping[str, Any], parts: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]
+) -> dict[int, list[tuple[str, str]]]:
+    """Rows whose test code is no Python, by index."""
+    if grader["kind"] != "code":
+        return {}
+    found = {index: parts["tests_of"](task.get("expected")) for index, task in enumerate(tasks)}
+    texts = {index: tests["code"] for index, tests in found.items() if tests and "code" in tests}
+    told = zip(texts, parsing.faults(list(texts.values())), strict=True)
+    return {index: [("expected", f"the test code does not compile: {why}.")] for index, why in told if why}
 
 
 def _fields(grader: Mapping[str, Any], parts: Mapping[str, Any]) -> list[str]:

@@ -194,9 +194,11 @@ def from_right(text, texts):
 
 def from_lines(text, texts):
     """A line that starts with a letter and a bracket or dot, if all such lines name the same one."""
-    lines = list(LINE.finditer(text))
-    found = {index_of(match.group(1) or match.group(2), texts) for match in lines} - {None}
-    more = MORE.match(text, lines[0].end()) if len(lines) == 1 else None
+    found, more = set(), None
+    for count, match in enumerate(LINE.finditer(text)):
+        found.add(index_of(match.group(1) or match.group(2), texts))
+        more = None if count else MORE.match(text, match.end())
+    found.discard(None)
     if more and index_of(more.group(1), texts) is not None:
         return "unclear"
     if len(found) == 1:

@@ -47,11 +47,11 @@ def tests_of(expected):
             return paired(value["inputs"], value["outputs"])
         value = next((value[field] for field in TEST_FIELDS if field in value), None)
     if isinstance(value, str):
-        return {"code": f"{setup}\n{value}"} if value.strip() else None
+        return {"code": f"{setup}\n{value}" if setup else value} if value.strip() else None
     if not isinstance(value, list) or not value:
         return None
     if all(isinstance(one, str) for one in value):
-        return {"code": "\n".join([setup, *value])}
+        return {"code": "\n".join([*lines_of(setup or None), *value])}
     found = [case_of(one) for one in value]
     return None if None in found else {"cases": found}
 
@@ -111,11 +111,11 @@ def grade(output, expected, seconds=None, memory_mb=None):
     if tests is None or fault_of(given["tests"], entry):
         raise ValueError(fault_of(given["tests"], entry))
     prompt = given.get("prompt") or ""
+    if len(text) > PROGRAM_LIMIT:
+        return verdict(0, f"The answer has more than {PROGRAM_LIMIT:,} characters.", "format_miss", text)
     texts, cut = programs(text_of(output), text, prompt, entry)
     if not texts:
         return missed(text, "The output holds no Python code.")
-    if len(texts[0]) > PROGRAM_LIMIT:
-        return verdict(0, f"The program has more than {PROGRAM_LIMIT:,} characters.", "format_miss", text)
     job = {"texts": texts, "cut": cut, "entry": entry, "helpers": helpers(prompt, entry), **tests}
     found = bw_referee.verdict(job, seconds or GRADER["seconds"], memory_mb or GRADER["memory_mb"])
     if "bad" in found:
@@ -140,14 +140,14 @@ def programs(output, text, prompt, entry):
     """(the texts that may be the program, in order of trust; whether lines may be cut from their end)."""
     begun = begins(prompt, entry)
     before = prompt[: begun.start()] if begun else ""
-    blocks = [body for language, body in fenced(text) if language in PYTHON or not language]
+    blocks = [body for language, body in fenced(text) if body.strip() and (language in PYTHON or not language)]
     named = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+{re.escape(entry)}\b|^{re.escape(entry)}[ \t]*=" if entry else r"^\w"
     whole = re.compile(named, re.MULTILINE)
     if blocks:
         own = [textwrap.dedent(body) for body in blocks]
         chosen = [body for body in own if whole.search(body)] or own
         if begun and not whole.search(chosen[-1]):
-            return completions(prompt, [body for body in blocks if body.strip()][-1]), False
+            return completions(prompt, blocks[-1]), False
         return [before + chosen[-1], chosen[-1]], False
     if fenced(text):
         return [], False

@@ -10,8 +10,8 @@ from registry.graders.kit.common import finite, parsed, unheard
 # --- kit ---
 
 OPENS = re.compile(r"(?P<mark>`{3,}|~{3,})[ \t]*(?P<language>[A-Za-z][\w+#.-]*)?(?P<rest>.*)")
-JSON_BEGINS = re.compile(r"[\[{]")
 JSON_TRIES = 2_000  # brackets at which a JSON value is looked for, from the end
+JSON_WORK, JSON_DEEP = 20_000_000, 100_000  # characters read in vain until that ends; what a nesting too deep counts as
 CODE_LIMIT = 200_000  # characters: parsing takes memory in proportion, and a time limit can't interrupt it
 PYTHON = ("python", "py", "python3", "py3", "python2", "ipython", "pycon")
 
@@ -62,17 +62,33 @@ def json_in(text):
 
 def last_json(text):
     """The outermost object or list that ends last."""
-    decoder, found, at = json.JSONDecoder(parse_constant=unheard, parse_float=finite), (False, None), 0
-    for begins in list(JSON_BEGINS.finditer(text))[-JSON_TRIES:]:
-        if begins.start() < at:
-            continue  # inside a value that was read
+    decoder, found, at, work = json.JSONDecoder(parse_constant=unheard, parse_float=finite), (False, None), 0, JSON_WORK
+    for begins in last_brackets(text):
+        if begins < at or work < 0:
+            continue  # inside a value that was read; or too much was looked through in vain
         try:
-            value, at = decoder.raw_decode(text, begins.start())
+            value, at = decoder.raw_decode(text, begins)
+        except json.JSONDecodeError as fault:
+            work -= fault.pos - begins
+            continue
         except (ValueError, RecursionError):
+            work -= JSON_DEEP
             continue
         if isinstance(value, dict) or len(value) > 1 or (value and not isinstance(value[0], (int, float))):
             found = True, value  # [1] alone is a footnote
     return found
+
+
+def last_brackets(text):
+    """Where the last opening brackets of a text stand, in order; no more than are worth a try."""
+    found, curly, square = [], text.rfind("{"), text.rfind("[")
+    while max(curly, square) >= 0 and len(found) < JSON_TRIES:
+        found.append(max(curly, square))
+        if curly > square:
+            curly = text.rfind("{", 0, curly)
+        else:
+            square = text.rfind("[", 0, square)
+    return found[::-1]
 
 
 def code_in(text, language="python"):

@@ -9,14 +9,16 @@ from registry.graders.kit.common import (
     GRADER,
     answer_text,
     at_path,
+    finite,
     missed,
     parsed,
     shown,
+    unheard,
     verdict,
     wanted,
     wrong,
 )
-from registry.graders.kit.fences import CODE_LIMIT, fenced
+from registry.graders.kit.fences import CODE_LIMIT, JSON_DEEP, JSON_WORK, fenced
 from registry.graders.kit.prompting import reply_message, reply_text
 
 # --- kit ---
@@ -235,11 +237,14 @@ def calls_from(value):
 
 def embedded(text):
     """The first JSON value inside a text that is a call or a list of calls."""
-    decoder = json.JSONDecoder()
+    decoder, work = json.JSONDecoder(parse_constant=unheard, parse_float=finite), JSON_WORK
     for begins in CALL_BEGINS.finditer(text):
         try:
             value, _ = decoder.raw_decode(text, begins.start())
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as fault:
+            work -= getattr(fault, "pos", begins.start() + JSON_DEEP) - begins.start()
+            if work < 0:
+                return None
             continue
         found = calls_from(value)
         if found:

@@ -94,6 +94,15 @@ def test_rows_that_no_program_could_pass_are_refused(given: dict[str, Any], word
         check_rows(CODE, [given])
 
 
+def test_test_code_that_does_not_compile_is_named_by_row() -> None:
+    """Whatever it is: a slip, or a text that would end the process that reads it."""
+    fine = row("x", "assert add(1, 2) == 3")
+    for text, words in (("assert add(1, 2) == 3)", "line 1"), ("assert " + "(" * 100_000, "nested|parenthes|compile")):
+        with pytest.raises(DomainError, match=words) as caught:
+            check_rows(CODE, [fine, fine, row("x", text), fine])
+        assert [one["loc"] for one in caught.value.errors] == [["body", "tasks", 2, "expected"]]
+
+
 def test_good_rows_are_taken() -> None:
     check_rows(CODE, [given for _, given, _ in FORMS.values()])
 
