@@ -10,7 +10,7 @@ from registry.catalog.entries import KINDS
 from registry.catalog.preparing import PREPARATIONS
 
 Json = dict[str, Any]
-_FIELDS = ("task_id", "input", "choices", "expected", "prepare", "json")
+_FIELDS = ("task_id", "input", "choices", "expected", "prepare", "solution", "json")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _columns_fault(value: Mapping[str, Any]) -> str:
     choices = value.get("choices")
     if not (choices is None or isinstance(choices, str) or _texts(choices)):
         return "fields.choices is a column, or a list of columns."
-    for name in ("task_id", "expected"):
+    for name in ("task_id", "expected", "solution"):
         if not isinstance(value.get(name), (str, type(None))):
             return f"fields.{name} is a column."
     return "" if value.get("json") is None or _texts(value["json"]) else "fields.json is a list of columns."
@@ -113,7 +113,7 @@ def column_faults(fields: Mapping[str, Any], columns: list[str]) -> list[Json]:
     named = list(told.values()) if isinstance(told, Mapping) else [told]
     choices = fields.get("choices")
     named += choices if isinstance(choices, list) else [choices]
-    named += [fields.get("task_id"), fields.get("expected"), *(fields.get("json") or ())]
+    named += [fields.get(name) for name in ("task_id", "expected", "solution")] + list(fields.get("json") or ())
     known = set(columns)
     lacking = [
         name

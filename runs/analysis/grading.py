@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from registry.graders.schema import KINDS
-
 Json = dict[str, Any]
 LETTER_ONLY = "Answer with the letter of the right choice only."
 _BOXED = r"\\boxed\{((?:[^{}]|\{[^{}]*\})*)\}"
@@ -23,6 +21,7 @@ _WORDS = {
     "regex": "See whether what is said matches a pattern.",
     "tool_calls": "Offer the functions, and compare the calls with the expected ones, argument by argument.",
     "code": "Run the written program with the tests in a sandbox of its own.",
+    "judge": "Have another model read the answer beside a rubric.",
 }
 
 
@@ -63,13 +62,8 @@ def tool_calls() -> Json:
     return {"kind": "tool_calls"}
 
 
-def code() -> Json | None:
-    return {"kind": "code"} if "code" in KINDS else None
-
-
-def lacking(kind: str) -> list[str]:
-    """What to tell where no grader of ours does the kind."""
-    return [] if kind in KINDS else ["There is no grader for programs yet: they need a scorer of your own."]
+def code() -> Json:
+    return {"kind": "code"}
 
 
 def metric(kind: str, grader: Mapping[str, Any] | None) -> str:

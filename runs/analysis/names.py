@@ -36,6 +36,7 @@ CALLS = (
 TESTS = (
     "test", "tests", "testlist", "testcode", "unittests", "testcases", "testcase", "asserts", "challengetestlist",
 )  # fmt: skip
+SOLUTIONS = ("canonicalsolution", "referencesolution", "solution", "code")  # programs that pass the tests
 ENTRY_POINT = ("entrypoint", "functionname", "fnname", "methodname")
 TURNS = ("turns", "messages", "conversation", "conversations", "dialog", "dialogue", "chat")
 IDS = (

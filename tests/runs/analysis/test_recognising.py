@@ -77,6 +77,7 @@ def test_programs_are_recognised_whether_or_not_a_grader_can_run_them() -> None:
         task = make([Place(rows, found.fields, {}, "row", "code")], None).tasks[0]
         assert column in task["input"]
         assert "assert" in task["expected"]["test_code"]
+        assert "return x" in task["expected"]["canonical_solution"]  # the self-test of the scorer tries it
     assert task["task_id"] == "0"
 
 
