@@ -69,17 +69,19 @@ def _answers(facts: Json) -> list[str]:
     answers, cut = facts["answers"], facts["truncation"]
     said = []
     if answers["truncated"]:
-        where = f" at {cut['tokens']:,} tokens" if cut and cut["tokens"] else ""
-        still = f", {cut['thinking']:,} of them while the model still thought" if cut and cut["thinking"] else ""
-        said.append(
-            f"{words.plural(answers['truncated'], 'answer')} were cut off{where}{still}.".replace(
-                "1 answer were", "1 answer was"
-            )
-        )
+        said.append(_cut(answers["truncated"], cut))
     for name, what in (("empty", "empty"), ("refused", "refused"), ("unreadable", "not in the form that is read")):
         if answers[name]:
             said.append(f"{words.plural(answers[name], 'answer')} {'was' if answers[name] == 1 else 'were'} {what}.")
     return said
+
+
+def _cut(count: int, cut: Json | None) -> str:
+    where = f" at {cut['tokens']:,} tokens" if cut and cut["tokens"] else ""
+    thinking = cut["thinking"] if cut else 0
+    still = "" if not thinking else ", " + ("" if thinking >= count else f"{thinking:,} of them ")
+    still += "while the model still thought" if thinking else ""
+    return f"{words.plural(count, 'answer')} {'was' if count == 1 else 'were'} cut off{where}{still}."
 
 
 def reruns(found: Json) -> list[str]:

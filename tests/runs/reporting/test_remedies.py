@@ -102,6 +102,9 @@ def test_faults_are_run_again_and_hosts_allowed(api, alice):
     assert [each["kind"] for each in mended] == ["rescore", "replay"]
     assert mended[0]["price"]["amount_cents"] == 0
     assert mended[0]["price_words"] == "free"
+    [fork] = mended[0]["requests"]
+    made = api(alice).post(fork["path"].removeprefix("/v1/"), fork["body"])
+    assert (made.status, made.json["mode"]) == (201, "fork")
 
 
 def test_a_press_on_the_page_launches_it_once(client, alice):
