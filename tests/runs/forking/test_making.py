@@ -80,6 +80,19 @@ def test_it_takes_over_what_the_phases_before_found(
     assert (made.impl_id == parent.impl_id) is (phase == "materialize")
 
 
+def test_it_keeps_the_parents_tasks_to_the_row(alice: User) -> None:
+    scorer = launched.impl(launched.subset(launched.benchmark(alice), 4, rolling=True))
+    parent = launched.ended(alice, ["passed", "failed", "errored", "failed"], scorer=scorer)
+    replay = launched.launch(alice, replay={"from_run": str(parent.id), "only_failed": True})
+    launched.end_cells(replay, {0: "failed", 1: "failed"})
+    launched.finish(replay)
+    launched.append(scorer.subset, 3, start=4, revision=2)
+    type(scorer.subset).objects.filter(pk=scorer.subset_id).update(revision=2, task_count=7)
+    for run, tasks, positions in ((parent, 4, None), (replay, 2, [1, 3])):
+        made = fork(alice, run, description=WORDS)
+        assert (made.subset_revision, made.task_count, made.task_positions) == (1, tasks, positions)
+
+
 def test_with_another_scorer_nothing_is_left_to_author(alice: User) -> None:
     parent = launched.ended(alice)
     scorer = other_scorer(parent)
