@@ -44,6 +44,9 @@ _PER = re.compile(
     r"(?!question|task|sample|item|row|frage|aufgabe|pregunta)\w+|\s+(?:in|of|from) each\b",
     _I,
 )
+_EACH = re.compile(
+    r"\s+(?:per|pro|par|por|je|for each|for every)\s+(?:question|problem|task|item|row|prompt|frage)\b", _I
+)
 _SHARE = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?\s*(?:%|percent\b|prozent\b|pour cent\b|por ciento\b)", _I)
 _PASS = re.compile(r"\bpass\s?[@^]\s?(?P<k>\d+)\b", _I)
 _SHOTS = re.compile(r"\b(?:\d+|zero|few|five|one)[- ]?shots?\b", _I)
@@ -94,7 +97,7 @@ def read(text: str) -> Quantities:
     notes += [f"{one.group()}: say max_tokens to have it followed." for one in _TOKENS_SAID.finditer(rest)]
     trials, limits = [], []
     for count, what, span in _counts(rest):
-        if what == "trials":
+        if what == "trials" or (what == "samples" and _EACH.match(rest, span[1])):
             trials.append(count)
         elif what == "samples" and _PER.match(rest, span[1]):
             unread.append(rest[span[0] : span[1]].strip() + _PER.match(rest, span[1]).group())  # type: ignore[union-attr]

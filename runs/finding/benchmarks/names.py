@@ -158,7 +158,7 @@ def _named(text: str, window: list[Word], names: Index, *, slips: bool) -> Itera
     ordinary = {window[0].folded, window[-1].folded} & FILLERS
     if all(word.folded in FILLERS for word in window):
         # "run a test" must not be a name, whatever somebody calls a benchmark
-        whole = [one for one in whole if one.target.entry or one.target.known.own]
+        whole = [replace(one, weight=HINTED) for one in whole if one.target.entry or one.target.known.own]
     if whole:
         yield _mention(window, whole, "named")
     elif not ordinary:

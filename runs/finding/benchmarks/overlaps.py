@@ -36,7 +36,18 @@ class Words:
 
 def settled(said: Words, found: Sequence[Mention]) -> list[Mention]:
     """``found``: every mention, overlapping ones too. Those that stay don't overlap; what is doubtful is not STRONG."""
-    return _doubted(_largest(said, found), said)
+    return _without_by_the_way(_doubted(_largest(said, found), said), said)
+
+
+def _without_by_the_way(kept: Sequence[Mention], said: Words) -> list[Mention]:
+    """Others may call a benchmark by words of every day: beside a sure name, small letters mean nothing."""
+    ours = [one for one in kept if one.weight >= STRONG and any(_is_ours(target) for target in one.targets)]
+    small = [one for one in kept if said.text[one.start : one.stop].islower() and not any(map(_is_ours, one.targets))]
+    return [one for one in kept if one not in small] if ours else list(kept)
+
+
+def _is_ours(target: Target) -> bool:
+    return target.entry is not None or target.known.own
 
 
 def merged(sure: Sequence[Mention]) -> list[Mention]:

@@ -54,7 +54,7 @@ def unknown(target: Target, text: str, words: Sequence[Word], stop: int, hits: S
         if (
             word.folded in NARROWING
             and behind.folded not in FILLERS | LINKS
-            and text[word.stop : behind.start].strip() in ("", ":")
+            and text[word.stop : behind.start].strip() in ("", ":", "=")
         ):
             return behind.text
     after = [word for word in words if word.start >= stop][:2]
@@ -65,6 +65,8 @@ def unknown(target: Target, text: str, words: Sequence[Word], stop: int, hits: S
         or not is_latin(after[0].text)
     ):
         return None
+    if re.match(r"\s+et al\b", text[after[0].stop :]):
+        return None  # who made it
     if after[0].folded in FILLERS | LINKS | MANNERS or text[stop : after[0].start] == "":
         return None
     glued = len(after) > 1 and text[after[0].stop : after[1].start] in ("-", "_")
@@ -145,9 +147,16 @@ def _linked(hits: Sequence[Hit], text: str, free: Sequence[Word], span: tuple[in
         between = [word for word in free if start <= word.start and word.stop <= stop]
         inside = [word for word in between if not any(one.start <= word.start < one.stop for one in kept)]
         near = "|" not in text[start:stop] and all(word.folded in LINKS for word in inside) and len(inside) < 5
-        if near or _is_a_line(hit, text):
+        if near or _is_a_line(hit, text) or _is_led(hit, text, free):
             kept.append(hit)
     return kept
+
+
+def _is_led(hit: Hit, text: str, free: Sequence[Word]) -> bool:
+    """category = law, subject: anatomy"""
+    before = next((word for word in reversed(free) if word.stop <= hit.start), None)
+    leads = before is not None and before.folded in NARROWING
+    return leads and before is not None and text[before.stop : hit.start].strip() in ("", ":", "=")
 
 
 def _is_a_line(hit: Hit, text: str) -> bool:

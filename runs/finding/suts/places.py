@@ -18,9 +18,11 @@ _BY = (
 _LED = re.compile(rf"{_BY}(?=(?P<name>[A-Za-z][A-Za-z0-9_-]*(?:[ ][A-Za-z]+)?))", re.IGNORECASE)
 _EASTERN = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)\s*(?:経由|经由|を通)")
 _EVERY = "|".join(sorted([*PROVIDERS, *OTHER_NAMES], key=len, reverse=True))
-_BESIDE = re.compile(rf"\s*[,(@/|:-]?\s*(?:@|at|by|from)?\s*(?P<name>{_EVERY})(?![\w/-])", re.IGNORECASE)
+_BESIDE = re.compile(rf"\s*[,(@/|:-]?\s*(?:@|at|by|from)?\s*(?P<name>{_EVERY})(?![A-Za-z0-9_/-])", re.IGNORECASE)
 # Names that are no words of another use, so that they need no word before them.
-_TELLING = re.compile(r"(?<![\w/-])(?:open ?router|ollama|vllm|groq|fireworks|together ai)(?![\w/-])", re.IGNORECASE)
+_TELLING = re.compile(
+    r"(?<![A-Za-z0-9_/-])(?:open ?router|ollama|vllm|groq|fireworks|together ai)(?![A-Za-z0-9_/-])", re.IGNORECASE
+)
 
 
 def named(said: str, known: Known) -> str | None:

@@ -23,6 +23,8 @@ WORLD = (
     # what somebody may publish to be run in the place of the real ones
     KnownBenchmark("bm_squat", "MMLU", False, (KnownSubset("sub_squat", "all"),)),
     KnownBenchmark("bm_squat2", "MMLU Abstract Algebra", False, (KnownSubset("sub_squat2", "all"),)),
+    KnownBenchmark("bm_quick", "quick check", False, (KnownSubset("sub_quick", "all"),)),
+    KnownBenchmark("bm_test", "Test", True, (KnownSubset("sub_test", "all"),)),
     KnownBenchmark("bm_squat3", "Run MMLU on", False, (KnownSubset("sub_squat3", "all"),)),
 )
 REACHABLE = frozenset({"openrouter", "openai", "ollama", "vllm", "local", "simulated"})
