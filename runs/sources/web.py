@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import random
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ TRIES = 7
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds; a host's own Retry-After is kept up to LONGEST_WAIT
 LONGEST_WAIT = 300.0
 REDIRECTS = 8
+_RENEWED = re.compile(r";\s*r=0;\s*t=(\d{1,5})\b", re.ASCII)
 PIECE = 1 << 18
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MOVED = frozenset({301, 302, 303, 307, 308})
@@ -191,9 +193,12 @@ def _host(url: str) -> str:
     return parts.hostname
 
 
-def _after(headers: Mapping[str, str]) -> float | None:
-    """Retry-After in seconds, which is a number or a date."""
+def asked_pause(headers: Mapping[str, str]) -> float | None:
+    """Retry-After in seconds, which is a number or a date; else when the quota that RateLimit tells of is renewed."""
     told = headers.get("retry-after", "")
+    renewed = _RENEWED.search(headers.get("ratelimit", ""))
+    if not told and renewed:
+        return float(renewed[1])
     if told.isascii() and told.isdigit():
         return float(told[:6])
     try:
@@ -209,7 +214,7 @@ def _judged(host: str, answer: Answer) -> Answer:
         code = answer.body.partition(b'"code": "')[2].partition(b'"')[0].decode("ascii", "replace")
         raise _no(host, answer.status, code)
     if answer.status in _BUSY:
-        raise _Again(f"it answers {answer.status}", _after(answer.headers))
+        raise _Again(f"it answers {answer.status}", asked_pause(answer.headers))
     return answer
 
 

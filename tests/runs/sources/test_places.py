@@ -9,7 +9,7 @@ import pytest
 from runs.sources.package import Package
 from runs.sources.troubles import SourceError
 from runs.sources.url import Url
-from runs.sources.web import Web, opened
+from runs.sources.web import Web, asked_pause, opened
 from tests.runs.sources.writing import jsonl, parquet
 from tests.twins.hosts_twin import Hosts, answer
 from tests.twins.index_twin import IndexTwin
@@ -202,3 +202,16 @@ def test_it_refuses_locators_that_lack_something(source: Url, locator: dict[str,
     with pytest.raises(SourceError) as caught:
         source.check(locator)
     assert caught.value.code == "bad_locator"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0), ({"retry-after": "soon"}, None), ({}, None),
+        ({"ratelimit": '"api";r=0;t=57'}, 57.0), ({"ratelimit": '"api";r=3;t=57'}, None),
+        ({"retry-after": "7", "ratelimit": '"api";r=0;t=57'}, 7.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+    ],
+)  # fmt: skip
+def test_it_reads_how_long_a_host_wants_to_rest(headers: dict[str, str], seconds: float | None) -> None:
+    assert asked_pause(headers) == seconds
