@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kernel.errors import DomainError
 from registry.graders import check_rows, isolation, judging, validate_grader
 from registry.graders.compiling import kit
-from runs.compute.local import LocalCompute
-from tests.registry.graders.test_hacks import spec
+from runs.compute import runtime
+from runs.compute.local import LocalCompute, UnsafeRoles
+from tests.registry.graders.test_hacks import EXPECTED, FOLDER, RIGHT, fenced, spec
 from tests.sandbox.conftest import Open
 
 CODE = validate_grader({"kind": "code"})
@@ -111,3 +114,41 @@ def test_it_asks_for_code() -> None:
     messages = kit(CODE)["messages_for"]({"prompt": "Write add."})
     assert "fenced code block" in messages[-1]["content"]
     json.dumps(messages)
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        ["```", "```python\n", "~~~", "\n", "def add(a, b):", "    return a + b", "return", "add = 1", "import os", " ",
+         "\t", "<think>", "</think>", "class add:", "x", "@", "\ud800", "\0", "    ", "```\n```", "async def add():",
+         "\r\n"]
+    ),
+    max_size=12,
+).map("".join)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(TEXTS, st.sampled_from([PROMPT, "", "Write add.", "def add("]), st.sampled_from(["add", None]))
+def test_it_finds_a_program_in_whatever_is_said_or_none(text: str, prompt: str, entry: str | None) -> None:
+    parts = kit(CODE)
+    texts, _ = parts["programs"](text, parts["answer_text"](text), prompt, entry)
+    assert isinstance(texts, list)
+    assert all(isinstance(one, str) for one in texts)
+
+
+async def test_it_judges_without_walls_too() -> None:
+    """Where an operator runs scorers unsandboxed, the program's own limits and the call protocol still stand."""
+    hacks = [fenced((FOLDER / f"{name}.txt").read_text(encoding="utf-8")) for name in UNWALLED]
+    roles = UnsafeRoles(spec(), runtime.ensure())
+    await roles.start()
+    try:
+        pairs = [(fenced(RIGHT), EXPECTED), *((hack, EXPECTED) for hack in hacks), (fenced(RIGHT), EXPECTED)]
+        told = await Open(roles).score(*pairs, seconds=60)
+    finally:
+        await roles.close()
+    assert [one.get("score") for one in told] == [1.0, *[0.0] * len(hacks), 1.0], told
+
+
+UNWALLED = (
+    "os_exit_in_call", "always_equal", "kill_parent", "kill_group", "kill_by_threads", "ptrace", "raw_fork",
+    "subprocess", "endless_loop", "network", "memory_bomb", "forged_answers",
+)  # fmt: skip
