@@ -14,6 +14,9 @@ _ROLES = {
 _SAYS = r"\s+(?:columns?|fields?)?\s*(?:(?:is|are|=|:|in|called|named)\s+){1,2}(?:the\s+)?(?:(?:columns?|fields?)\s+)?"
 _SAYS_SHORT = r"\s*(?:columns?|fields?)?\s*(?:=|:)\s*"
 
+_NAME = r"[\"'`]?([\w.-]+)[\"'`]?"
+_NO_NAMES = frozenset({"the", "a", "by", "into", "of", "for", "and", "or", "on", "in", "with", "same", "right"})
+
 
 def asked_for(hints: Sequence[str], columns: Sequence[str]) -> Mapping[str, Any]:
     """role -> column (choices: one or a list), as far as hints name columns that there are."""
@@ -39,3 +42,16 @@ def _named(text: str, columns: Sequence[str]) -> list[str]:
         elif plain.casefold() not in ("and", "or", "column", "columns", "field", "fields", "the", ""):
             break
     return named
+
+
+def place_in(hints: Sequence[str]) -> dict[str, str]:
+    """The config, split or revision that hints name: "config anatomy", "use the validation split", "split: test"."""
+    found: dict[str, str] = {}
+    for hint in hints:
+        for part in ("config", "split", "revision"):
+            after = re.search(rf"\b{part}\s*(?:is|=|:)?\s+{_NAME}", hint, re.IGNORECASE)
+            before = re.search(rf"\bthe\s+{_NAME}\s+{part}\b", hint, re.IGNORECASE)
+            match = before or after
+            if match and part not in found and match[1].casefold() not in _NO_NAMES:
+                found[part] = match[1].strip(".")
+    return found

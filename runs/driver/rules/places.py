@@ -10,6 +10,7 @@ from registry import catalog
 from registry.catalog.entries import Entry
 from registry.catalog.preparing import LAYOUTS
 from runs.analysis.checks import risk
+from runs.analysis.hints import place_in
 from runs.analysis.planning import Held, Known
 from runs.models import Run
 from runs.sources import snapshots
@@ -163,7 +164,8 @@ def _failed(locator: Mapping[str, Any], trouble: SourceError) -> Json:
 
 # -- elsewhere ---------------------------------------------------------------------------------------------------------
 async def _of_hub(source: Mapping[str, Any], run: Run, orm: Reads, ways: Ways) -> Whole:
-    given = {name: source.get(name) for name in ("config", "split", "revision")}
+    hinted = place_in([str(hint) for hint in run.hints])
+    given = {name: source.get(name) or hinted.get(name) for name in ("config", "split", "revision")}
     locator = {"source": "huggingface", "dataset": source.get("dataset") or source["ref"], **given}
     try:
         kept = await _rows(locator, run, orm, ways)

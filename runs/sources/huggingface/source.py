@@ -95,7 +95,7 @@ def _ask(found: Dataset, what: str, asked: str | None, names: Sequence[str]) -> 
     return SourceError(
         "part_needed",
         f"The dataset {found.id} has {said}. It has: {shown}.",
-        f'Name one of them, in the request or as a hint: "{what} {names[0]}".',
+        f'Name one of them as a hint: hints=["{what} {names[0]}"].',
         choices=[{"id": name, "name": name, "reason": f"a {what} of {found.id}"} for name in names[:200]],
         asks=what,
     )

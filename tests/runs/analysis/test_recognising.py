@@ -6,7 +6,7 @@ import pytest
 
 from registry import graders
 from registry.graders.compiling import kit
-from runs.analysis.hints import asked_for
+from runs.analysis.hints import asked_for, place_in
 from runs.analysis.making import Place, make
 from runs.analysis.recognising import Recognised, Unclear, recognise
 from tests.runs.analysis import shapes
@@ -128,6 +128,19 @@ def test_it_says_what_it_saw_where_it_can_not_tell(rows: list[dict[str, Any]], w
 )
 def test_it_reads_hints(hints: list[str], asked: dict[str, Any]) -> None:
     assert asked_for(hints, ["the q", "gold2", "x1", "x2", "x3"]) == asked
+
+
+@pytest.mark.parametrize(
+    ("hints", "place"),
+    [
+        (["config anatomy"], {"config": "anatomy"}), (["split the choices by commas"], {}),
+        (["config: high_school-2.0, split = dev"], {"config": "high_school-2.0", "split": "dev"}),
+        (["use the validation split"], {"split": "validation"}), (['the "one" config'], {"config": "one"}),
+        (["revision v1.2."], {"revision": "v1.2"}), (["answer column is split"], {}), ([], {}),
+    ],
+)  # fmt: skip
+def test_it_reads_which_place_is_meant(hints: list[str], place: dict[str, str]) -> None:
+    assert place_in(hints) == place
 
 
 def test_hints_go_before_what_names_say() -> None:

@@ -324,6 +324,9 @@ def test_a_config_can_be_chosen_where_it_asks(
     source = {"kind": "huggingface", "ref": "me/exams"}
     failed = analyzing(alice, source)
     assert (failed.error["code"], failed.status) == ("part_needed", "failed")
+    assert 'hints=["config one"]' in failed.error["hint"]
+    hinted = analyzing(alice, source, hints=["config two"])
+    assert plan(hinted)["dataset"]["locator"]["config"] == "two"
     run = analyzing(alice, source, metadata={"autonomous": False})
     assert run.asked is not None
     assert [choice["id"] for choice in run.asked["choices"]] == ["config:one", "config:two"]
