@@ -12,6 +12,7 @@ from kernel.clock import stamp
 from kernel.money import known, shown
 from registry.models import ImplRegistration
 from runs.models import Phase, Run, RunEvent, TaskResult
+from runs.results import shown_message
 from runs.review import shapes
 from secrets_vault import leases
 from secrets_vault import queries as vault
@@ -189,8 +190,8 @@ def event_object(event: RunEvent) -> dict[str, Any]:
 PASSED = {"passed": True, "failed": False}
 
 
-def task_row(row: TaskResult) -> dict[str, Any]:
-    """A slim row: no input, expected or output."""
+def task_row(row: TaskResult, *, answers: bool) -> dict[str, Any]:
+    """A slim row: no input, expected or output. ``answers``: whether its reader may see expected answers."""
     return {
         "object": "task_result",
         "id": row.id,
@@ -203,7 +204,7 @@ def task_row(row: TaskResult) -> dict[str, Any]:
         "passed": PASSED.get(row.outcome),
         "outcome": row.outcome,
         "error_class": row.error_class,
-        "error_message": row.error_message,
+        "error_message": shown_message(row.error_class, row.error_message, answers=answers),
         "output_preview": row.output_preview,
         "duration_ms": row.duration_ms,
         "model_ms": row.model_ms,

@@ -35,7 +35,7 @@ def payload(run: Run, row: TaskResult, viewer: Principal | None) -> dict[str, An
     answers = may_see_answers(run, viewer)
     given = reading.extracted(run, row.ordinal, row.position) or {}
     return {
-        **task_row(row),
+        **task_row(row, answers=answers),
         "run": str(run.id),
         "input": source.get("input", {k: v for k, v in source.items() if k not in ("task_id", "expected")}),
         "expected": source.get("expected") if answers else None,

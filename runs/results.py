@@ -59,6 +59,11 @@ def told(error: Mapping[str, Any]) -> str:
     return clean(said, MESSAGE_LIMIT - len(where)) + where
 
 
+def shown_message(error_class: str | None, message: str | None, *, answers: bool) -> str | None:
+    """A cell's message for a reader: what a scorer raised may quote the expected answer, so it needs ``answers``."""
+    return None if not answers and (error_class or "") in UNSCORED_CLASSES else message
+
+
 def errored(error_class: str, message: str, *, retry: bool = True) -> Ending:
     return Ending(ERRORED, error_class, clean(message, MESSAGE_LIMIT), retry=retry)
 

@@ -38,10 +38,11 @@ def tasks(request: HttpRequest, run_id: str) -> dict[str, Any]:
     rows = _filtered(run, query)
     account = viewer.account.pk if viewer else None
     found = paging.page(rows, query, scope=(account, "tasks", run.id), columns=SORTS)
+    answers = payloads.may_see_answers(run, viewer)
     return {
         "object": "list",
         "summary": queries.recent_summary(run),
-        "data": [objects.task_row(row) for row in found.rows],
+        "data": [objects.task_row(row, answers=answers) for row in found.rows],
         "next_page_token": found.next_page_token,
     }
 

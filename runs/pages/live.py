@@ -17,6 +17,8 @@ from channels.db import database_sync_to_async
 from django.db import Error as DatabaseError
 from django.template.loader import render_to_string
 
+from accounts.pages.viewers import viewer
+from runs import payloads
 from runs.models import Run
 from runs.pages import now, run_page, table
 from runs.states import TERMINAL
@@ -43,14 +45,16 @@ class Picture:
 
 def draw(run_id: UUID, mine: bool) -> Picture:
     """The picture of this moment; works in the database, so call it from a thread. Run.DoesNotExist if it is gone."""
-    run = Run.objects.select_related("benchmark", "subset", "impl").get(id=run_id, destroyed_at=None)
+    run = Run.objects.select_related("benchmark", "subset", "impl", "owner").get(id=run_id, destroyed_at=None)
     context = run_page.going(run, mine=mine)
     events = now.log(run, mine=mine)
     context |= {
         "live": True,
         "log": events,
         "latest": now.latest(events),
-        "tasks": table.page(run, table.Wanted()),
+        "tasks": table.page(
+            run, table.Wanted(), answers=payloads.may_see_answers(run, viewer(run.owner) if mine else None)
+        ),
         "status": run.status,
     }
     parts: dict[str, str] = {

@@ -149,7 +149,7 @@ def page(
         "secrets": secrets(run) if mine else None,
         "live": run.status not in TERMINAL,
         "authored": authored.of(run) if mine else None,
-        "tasks": table.page(run, wanted),
+        "tasks": table.page(run, wanted, answers=answers),
         "log": events,
         "latest": now.latest(events),
         "mode": {"benchmark": "pinned launch"}.get(run.mode, run.mode),

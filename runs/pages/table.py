@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.db.models import F, QuerySet
 
 from runs.models import ModelCall, Run, TaskResult
+from runs.results import shown_message
 
 ROWS = 25
 OUTCOMES = ("passed", "failed", "errored", "unscored", "skipped")
@@ -62,14 +63,15 @@ class Wanted:
         return "?" + urlencode({name: value for name, value in pairs.items() if value}) + "#tasks"
 
 
-def page(run: Run, wanted: Wanted) -> dict[str, Any]:
-    """Rows and links of the table."""
+def page(run: Run, wanted: Wanted, *, answers: bool = False) -> dict[str, Any]:
+    """Rows and links of the table. ``answers``: whether its reader may see expected answers."""
     chosen = _filtered(run, wanted)
     rows = list(_ordered(chosen, wanted)[wanted.start : wanted.start + ROWS + 1])
     more = len(rows) > ROWS
     unpriced = unpriced_cells(run, [row["ordinal"] for row in rows])
     for row in rows:
         row["unpriced"] = row["ordinal"] in unpriced
+        row["error_message"] = shown_message(row["error_class"], row["error_message"], answers=answers)
     ended = run.passed + run.failed + run.unscored + run.errored + run.skipped
     return {
         "rows": rows[:ROWS],

@@ -27,6 +27,7 @@ def page(run: Run, result_id: str, *, viewer: Principal | None, mine: bool) -> d
     return {
         "run": run,
         "row": row,
+        "message": full["error_message"],
         "title": run_page.title(run),
         "badges": run_page.badges(run),
         "mine": mine,

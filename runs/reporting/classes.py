@@ -7,7 +7,7 @@ from django.db.models import Count, Min, Q
 
 from runs.models import Run, TaskResult
 from runs.reporting import likeness
-from runs.results import UNSCORED_CLASSES
+from runs.results import shown_message
 
 MEANINGS = {
     "wrong": "The answer could be read and was not the expected one. This is the model.",
@@ -45,9 +45,7 @@ def meaning(name: str) -> str:
 
 def told(error_class: str | None, message: str | None, *, answers: bool) -> str:
     """A cell's message for this reader: what a scorer said may quote the expected answer."""
-    if not message or (not answers and (error_class or "") in UNSCORED_CLASSES):
-        return ""
-    return message
+    return shown_message(error_class, message, answers=answers) or ""
 
 
 def classes(run: Run, *, answers: bool = True) -> list[dict[str, Any]]:

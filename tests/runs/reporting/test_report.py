@@ -98,7 +98,15 @@ def test_j20_a_stranger_sees_no_answer_in_any_form(api, alice, bob):
             answer = get(api, who, run, form)
             assert answer.status == 200
             assert b"Xylophone" not in answer.content
-        for path in ("audit", "remedies", "narrate?slice=all", "narrate?slice=failures", "artifacts"):
+        for path in (
+            "audit",
+            "remedies",
+            "narrate?slice=all",
+            "narrate?slice=failures",
+            "artifacts",
+            "tasks",
+            "events",
+        ):
             answer = api(who).get(f"runs/{run.id}/{path}")
             assert answer.status == 200
             assert b"Xylophone" not in answer.content
@@ -107,6 +115,11 @@ def test_j20_a_stranger_sees_no_answer_in_any_form(api, alice, bob):
         for one in listed:
             assert b"Xylophone" not in api(who).get(one["links"]["content"]).content
     assert api(bob).get(f"runs/{run.id}/audit").json["rows_hidden"]
+    unscored = run.results.filter(outcome="unscored").first()
+    for path in (f"/runs/{run.id}?outcome=unscored", f"/runs/{run.id}/tasks/{unscored.id}", f"/runs/{run.id}/report"):
+        assert b"Xylophone" not in api(None).get(path).content
+    assert b"Xylophone" not in api(bob).get(f"runs/{run.id}/tasks/{unscored.id}").content
+    assert b"Xylophone" in api(alice).get(f"runs/{run.id}/tasks/{unscored.id}").content
     told = get(api, alice, run).json["not_passed"]
     assert any("Xylophone" in (group["message"] or "") for group in told), "the subset's owner may see it"
 
