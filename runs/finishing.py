@@ -42,25 +42,27 @@ WHERE id = %(run)s
 _SETTLE = """
 UPDATE runs_run SET
     cost_model = greatest(cost_model, journal.cost), cost_driver = greatest(cost_driver, journal.beside),
-    unpriced_calls = journal.unpriced,
+    unpriced_calls = journal.unpriced, unpriced_beside = journal.unpriced_beside,
     estimated_calls = journal.estimated, served = journal.served,
     tokens_in = greatest(runs_run.tokens_in, journal.tokens_in),
     tokens_out = greatest(runs_run.tokens_out, journal.tokens_out)
 FROM (
     SELECT coalesce(sum(cost), 0)::bigint AS cost, coalesce(sum(unpriced), 0)::int AS unpriced,
            coalesce(sum(beside), 0)::bigint AS beside,
+           coalesce(sum(unpriced_beside), 0)::int AS unpriced_beside,
            coalesce(sum(estimated), 0)::int AS estimated,
            coalesce(sum(tokens_in), 0)::bigint AS tokens_in, coalesce(sum(tokens_out), 0)::bigint AS tokens_out,
            coalesce(jsonb_object_agg(name, calls) FILTER (WHERE name IS NOT NULL), '{}') AS served
     FROM (
         SELECT sum(cost) FILTER (WHERE ordinal >= 0) AS cost, sum(cost) FILTER (WHERE ordinal < 0) AS beside,
                count(*) FILTER (WHERE cost IS NULL AND status = 'settled' AND ordinal >= 0) AS unpriced,
+               count(*) FILTER (WHERE cost IS NULL AND status = 'settled' AND ordinal < 0) AS unpriced_beside,
                CASE WHEN ordinal >= 0 THEN model_served || coalesce(' via ' || upstream, '') END AS name,
                count(*) AS calls,
                count(*) FILTER (WHERE usage_estimated AND status = 'settled' AND ordinal >= 0) AS estimated,
                sum(tokens_in) FILTER (WHERE ordinal >= 0) AS tokens_in,
                sum(tokens_out) FILTER (WHERE ordinal >= 0) AS tokens_out
-        FROM runs_modelcall WHERE run_id = %s GROUP BY 4
+        FROM runs_modelcall WHERE run_id = %s GROUP BY 5
     ) AS by_name
 ) AS journal WHERE id = %s
 """

@@ -69,7 +69,8 @@ class Run(models.Model):
     errored = models.IntegerField(default=0)
     skipped = models.IntegerField(default=0)
     cost_model = models.BigIntegerField(default=0)  # micro-cents, metered
-    cost_driver = models.BigIntegerField(default=0)  # micro-cents: what the authoring model cost
+    cost_driver = models.BigIntegerField(default=0)  # micro-cents: what driver and judge cost
+    unpriced_beside = models.IntegerField(default=0)  # calls of driver and judge whose price is not known
     unpriced_calls = models.IntegerField(default=0)
     estimated_calls = models.IntegerField(default=0)  # their tokens are ours to guess: the answers told no usage
     tokens_in = models.BigIntegerField(default=0)

@@ -153,7 +153,7 @@ def run_cost(run: Run) -> dict[str, Any]:
         "billed": shown(0),
         "model": known(run.cost_model, run.unpriced_calls),
         "compute": shown(0),
-        "driver": shown(run.cost_driver),
+        "driver": known(run.cost_driver, run.unpriced_beside),
         "unpriced": run.unpriced_calls > 0,
     }
 

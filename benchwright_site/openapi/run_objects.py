@@ -178,7 +178,7 @@ RUN_OBJECTS: dict[str, Schema] = {
             billed=ref("Money"),
             model=_PRICE,
             compute=ref("Money"),
-            driver=ref("Money"),
+            driver=_PRICE,
             unpriced=FLAG,
         ),
         halt_reason=maybe(TEXT),

@@ -100,6 +100,7 @@ class Migration(migrations.Migration):
                 ('skipped', models.IntegerField(default=0)),
                 ('cost_model', models.BigIntegerField(default=0)),
                 ('cost_driver', models.BigIntegerField(default=0)),
+                ('unpriced_beside', models.IntegerField(default=0)),
                 ('unpriced_calls', models.IntegerField(default=0)),
                 ('estimated_calls', models.IntegerField(default=0)),
                 ('tokens_in', models.BigIntegerField(default=0)),

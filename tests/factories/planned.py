@@ -94,3 +94,15 @@ def leased(made: Run, *, shards: int = 1, attempt_no: int = 1) -> list[Shard]:
         )
         for number in range(shards)
     )  # fmt: skip
+
+
+def replay(of: Run) -> Run:
+    """A queued run of the same cells with the same scorer."""
+    names = ("owner", "benchmark", "subset", "subset_revision", "impl", "sut", "sut_key", "task_count", "planned")
+    made = Run.objects.create(
+        mode="replay", relation="replay", parent=of, plan=["materialize", "report"],
+        **{name: getattr(of, name) for name in names},
+    )  # fmt: skip
+    for position, name in enumerate(made.plan):
+        Phase.objects.create(run=made, name=name, position=position)
+    return made

@@ -35,14 +35,15 @@ FOOLED = GOOD.replace("got is not None and same_number(got, float(expected))", "
 class Drafts:
     """A driver that replies as scripted, and the model under test beside it."""
 
-    def __init__(self, model: Model, *replies: Any) -> None:
+    def __init__(self, model: Model, *replies: Any, name: str = DRIVER["model"]) -> None:
+        self.name = name
         self.replies = [reply if isinstance(reply, str) else json.dumps(reply) for reply in replies]
         self.asked: list[Seen] = []
         self._answer = model.twin.always
         model.twin.always = self.always
 
     def always(self, seen: Seen) -> Fault | None:
-        if seen.body["model"] != DRIVER["model"]:
+        if seen.body["model"] != self.name:
             return self._answer(seen) if self._answer else None
         self.asked.append(seen)
         return Fault(text=self.replies[min(len(self.asked), len(self.replies)) - 1])

@@ -31,19 +31,22 @@ def whole(run: Run) -> None:
     assert len(set(results)) == len(results)
 
 
-def with_a_key(owner: User, gateway: GatewayProcess, model: Model) -> dict[str, Any]:
+def with_a_key(
+    owner: User, gateway: GatewayProcess, model: Model, provider: str = "openrouter", host: str = "openrouter.ai"
+) -> dict[str, Any]:
     """A paid provider whose address the operator has moved to the twin, and the owner's own key for it."""
     sealing.ensure_keys(settings.KEYS_DIR)
-    rule = {"host_pattern": "openrouter.ai", "inject_kind": "bearer"}
-    secret = vault.create(Principal(owner, frozenset(), "pat"), "OPENROUTER_API_KEY", "sk-or-v1-0123456789", [rule])
+    rule = {"host_pattern": host, "inject_kind": "bearer"}
+    name = f"{provider.upper()}_API_KEY"
+    secret = vault.create(Principal(owner, frozenset(), "pat"), name, "sk-or-v1-0123456789", [rule])
     gateway.stop()
     gateway.socket.unlink(missing_ok=True)
-    gateway.start(BW_PROVIDER_OPENROUTER_BASE_URL=model.url)
+    gateway.start(**{f"BW_PROVIDER_{provider.upper()}_BASE_URL": model.url})
     return {
-        "sut": {"model": "t/one", "provider": "openrouter", "base_url": model.url, "params": {}, "connection": None},
+        "sut": {"model": "t/one", "provider": provider, "base_url": model.url, "params": {}, "connection": None},
         "sut_key": {
             "kind": "secret", "secret": secret.id, "version": 1, "inject_kind": "bearer",
-            "inject_target": "Authorization", "host": "openrouter.ai",
+            "inject_target": "Authorization", "host": host,
         },
     }  # fmt: skip
 

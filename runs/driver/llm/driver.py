@@ -30,9 +30,12 @@ FROM (
 ) AS journal WHERE p.run_id = %(run)s AND p.name = %(phase)s
 """
 _BESIDE = """
-UPDATE runs_run SET cost_driver = greatest(cost_driver, (
-    SELECT coalesce(sum(cost), 0)::bigint FROM runs_modelcall WHERE run_id = %(run)s AND ordinal < 0
-)) WHERE id = %(run)s
+UPDATE runs_run SET cost_driver = greatest(cost_driver, journal.cost), unpriced_beside = journal.unpriced
+FROM (
+    SELECT coalesce(sum(cost), 0)::bigint AS cost,
+           (count(*) FILTER (WHERE cost IS NULL AND status = 'settled'))::int AS unpriced
+    FROM runs_modelcall WHERE run_id = %(run)s AND ordinal < 0
+) AS journal WHERE id = %(run)s
 """
 
 

@@ -29,7 +29,16 @@ def cost_line(run: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     why = f" ({_calls(unpriced)} without a known price)" if unpriced else ""
     guessed = summary.get("estimated_calls") or 0
     why += f" (tokens of {_calls(guessed)} estimated: the answers told none)" if guessed else ""
-    return f"cost: {asked} at the provider{why}, {money(billed)} billed by Benchwright"
+    return f"cost: {asked} at the provider{why}{_authoring(run)}, {money(billed)} billed by Benchwright"
+
+
+def _authoring(run: Mapping[str, Any]) -> str:
+    """What driver and judge cost; "" where neither was asked."""
+    costs = run.get("cost") or {}
+    if "driver" in costs and costs["driver"] is None:
+        return f", {UNKNOWN} for driver and judge"
+    spent = float((costs.get("driver") or {}).get("amount") or 0)
+    return f", {money(costs['driver'])} for driver and judge" if spent else ""
 
 
 def _calls(number: int) -> str:
