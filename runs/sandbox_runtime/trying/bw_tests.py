@@ -6,7 +6,6 @@ import importlib
 import math
 import sys
 import types
-import unittest
 import warnings
 
 import bw_trial
@@ -34,14 +33,19 @@ def judge(trial: bw_trial.Trial, job: dict) -> str:
 
 
 def helping(source: str, entry: str | None) -> dict:
-    """What the task's own prompt defines beside the function that is asked for."""
+    """What the task's own prompt defines beside the function that is asked for; nothing where it is no code."""
     space: dict = {"__name__": "prompt"}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(source, "<prompt>", "exec"), space)
-    except Exception:
+            code = compile(source, "<prompt>", "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
+    try:
+        exec(code, space)
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        raise bw_trial.BadTests(f"the prompt's own code can't run here ({told})") from None
     return {name: one for name, one in space.items() if name != entry and not name.startswith("__")}
 
 
@@ -107,10 +111,20 @@ def code(trial: bw_trial.Trial, job: dict, candidate, helpers: dict) -> str:
 
 def lacking(tree, space: dict) -> dict:
     """Names that the tests use and neither define nor find: name -> whether it is used like a module."""
-    bound, used, bases = set(), set(), set()
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    attributes = [node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    bases = {node.id for node in attributes if isinstance(node, ast.Name)}
+    free = sorted(used - bindings(tree) - set(space) - set(dir(builtins)))
+    return {name: name in bases for name in free}
+
+
+def bindings(tree) -> set:
+    """Every name that a piece of code binds, wherever in it."""
+    bound = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            (used if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            bound.add(node.id)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             bound.add(node.name)
         elif isinstance(node, ast.arg):
@@ -119,10 +133,7 @@ def lacking(tree, space: dict) -> dict:
             bound |= {(one.asname or one.name).partition(".")[0] for one in node.names}
         elif isinstance(node, ast.ExceptHandler) and node.name:
             bound.add(node.name)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            bases.add(node.value.id)
-    free = sorted(used - bound - set(space) - set(dir(builtins)))
-    return {name: name in bases for name in free}
+    return bound
 
 
 def provide(trial: bw_trial.Trial, space: dict, name: str, is_module: bool) -> None:
@@ -138,7 +149,9 @@ def provide(trial: bw_trial.Trial, space: dict, name: str, is_module: bool) -> N
 def further(space: dict, tree, candidate) -> str:
     """Tests that are only defined so far: ``check(candidate)``, test cases of unittest, functions ``test_…``."""
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    own = [one for one in space.values() if isinstance(one, type) and issubclass(one, unittest.TestCase)]
+    unittest = sys.modules.get("unittest")  # there only where the tests have imported it
+    base = unittest.TestCase if unittest else ()
+    own = [one for one in space.values() if isinstance(one, type) and issubclass(one, base)]
     check = space.get("check")
     if isinstance(check, types.FunctionType) and "check" not in called:
         if candidate is None:

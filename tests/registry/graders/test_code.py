@@ -68,8 +68,12 @@ async def test_faults_of_the_tests_are_no_fault_of_the_program() -> None:
         ("assert add(1, 2) == 3)", "do not compile"),
         ("assert True", "never call the program"),
         ("add(1, 2)\nraise SystemExit(0)", "SystemExit"),
+        ("assert np.isclose(add(1, 2), 3)", "prompt's own code can't run here"),
     ]
-    told = await scores(*((ADD, row(PROMPT, code)) for code, _ in tests))
+    helped = f"import numpy_of_nobody as np\n\n{PROMPT}"
+    cheat = "```python\nclass np:\n    isclose = staticmethod(lambda *a: True)\ndef add(a, b):\n    return 0\n```"
+    pairs = [(ADD, row(PROMPT, code)) for code, _ in tests[:-1]]
+    told = await scores(*pairs, (cheat, row(helped, tests[-1][0])))
     for one, (_, words) in zip(told, tests, strict=True):
         assert (one["op"], one["error"]["class"]) == ("unscored", "scorer_exception")
         assert words in one["error"]["message"]
