@@ -25,7 +25,7 @@ def ensure_folders() -> None:
     passable = 0o711 if os.geteuid() == 0 else 0o700
     try:
         data.mkdir(parents=True, exist_ok=True, mode=0o755)
-        data.chmod(passable)
+        _close(data, passable)
         for name in SUBFOLDERS:
             (data / name).mkdir(parents=True, exist_ok=True)
         _close(data / "keys", 0o700)

@@ -9,7 +9,7 @@ from django.conf import settings
 from benchwright_site.serve.walls.people import People
 from secrets_vault.sealing import private_files
 
-SHARED = 0o1771  # each may put its socket or mark there, and none may take another's away
+SHARED = 0o1771  # each may make what it misses there (a socket, a lost broker), and none may take another's away
 
 
 def hand_over(people: People) -> None:
@@ -24,7 +24,8 @@ def hand_over(people: People) -> None:
     ):
         _give(Path(folder), house, house, 0o750)
     _give(settings.GATEWAY_JOURNAL_DIR, vault, house, 0o700)
-    _set(settings.RUN_DIR, 0, house, SHARED)
+    for folder in (settings.DATA_DIR, settings.RUN_DIR):
+        _set(folder, 0, house, SHARED)
     _set(settings.KEYS_DIR, 0, house, 0o750)
     _set(settings.KEYS_DIR / "django", 0, house, 0o640)
     for file in (*private_files(settings.KEYS_DIR), Path(settings.EGRESS_AUTHORITY)):
