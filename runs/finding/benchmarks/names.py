@@ -190,7 +190,8 @@ def _slips(key: str, names: Index) -> Iterator[_Name]:
     seen: set[str] = set()
     for name in near:
         for one in names.whole[name]:
-            if not one.cased and one.target.id not in seen:
+            shortened = one.target.id in names.pieces.get(key, {})  # a word is missing, and no letter
+            if not one.cased and not shortened and one.target.id not in seen:
                 seen.add(one.target.id)
                 yield _Name(one.target, SLIP if one.weight >= EXACT else SLIP - 0.02)
 

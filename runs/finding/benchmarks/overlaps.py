@@ -69,6 +69,7 @@ def bare_numbers(said: Words, found: Sequence[Mention]) -> tuple[int, ...]:
     """Numbers right beside the name of a benchmark that may be how many samples are wanted."""
     sure = [one for one in found if one.weight >= STRONG]
     beside = [_BARE.match(said.text, one.stop) for one in sure]
+    beside += [_BARE.match(said.text, hit.stop) for one in sure for hit in said.hits(one.targets[0], one)]
     beside += [_BEFORE.search(said.text, 0, one.start) for one in sure]
     numbers = [one for one in beside if one and not any(mention.start < one.end() <= mention.stop for mention in sure)]
     return tuple(dict.fromkeys(int(one["n"]) for one in numbers if int(one["n"])))
@@ -145,7 +146,7 @@ def _doubted(kept: Sequence[Mention], said: Words) -> list[Mention]:
         entry = one.targets[0].entry
         if entry is not None and one.weight >= STRONG:
             hits = said.hits(one.targets[0], one)
-            others = [other for other in kept if other is not one]
+            others = [other for other in kept if other is not one and other.weight >= STRONG]
             doubt = doubts.of(entry, one, hits, said.text, said.words, others)
             if doubt and one.part is None:
                 around = [*_with_such_a_part(entry, one, said), *close(squash(doubt.split(" is not ")[0]), said.names)]

@@ -11,6 +11,7 @@ from runs.finding.vocabulary import FILLERS, LINKS, MANNERS, NARROWING
 from runs.finding.words import Word, fold, is_latin, split, squash, typo
 
 _JOINT = re.compile(r"[ \t\-_./'():&]{0,3}")
+_BEFORE_CODES = ("", "in", "auf", "en", "lang", "language", "config", "for", "sprache")
 _GLUE = ("_", "-", ":", "/", ".", "@")
 
 
@@ -122,7 +123,7 @@ def _hits(keys: Mapping[str, str], text: str, free: Sequence[Word], span: tuple[
 def _glued(text: str, span: tuple[int, int], window: Sequence[Word]) -> bool:
     """Codes of two letters are words too ("de", "it"): they count only as in mgsm_de, or as the last word: MGSM de"""
     gap, behind = text[span[1] : window[0].start], text[window[-1].stop :]
-    return gap in _GLUE or (gap == " " and not re.match(r" *\w", behind))
+    return gap in _GLUE or (gap.strip(" :=") in _BEFORE_CODES and not re.match(r" *\w", behind))
 
 
 def _eastern(target: Target, text: str, span: tuple[int, int]) -> Iterator[Hit]:
