@@ -67,7 +67,7 @@ def merged(sure: Sequence[Mention]) -> list[Mention]:
 
 def bare_numbers(said: Words, found: Sequence[Mention]) -> tuple[int, ...]:
     """Numbers right beside the name of a benchmark that may be how many samples are wanted."""
-    sure = [one for one in found if one.weight >= STRONG]
+    sure = [one for one in found if one.weight >= STRONG][: 3 * OFTEN]
     beside = [_BARE.match(said.text, one.stop) for one in sure]
     beside += [_BARE.match(said.text, hit.stop) for one in sure for hit in said.hits(one.targets[0], one)]
     beside += [_BEFORE.search(said.text, 0, one.start) for one in sure]

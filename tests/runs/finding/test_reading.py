@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from registry.catalog import all_entries
 from runs.finding import Known, KnownBenchmark, KnownSubset, Reading, read
+from runs.finding.benchmarks import parts
 from runs.finding.words import squash
 
 NOWHERE = Known()
@@ -111,3 +112,13 @@ def test_it_prefers_the_callers_own_of_the_same_name_and_says_what_else_there_is
 
 def test_it_tells_the_notes_of_an_entry() -> None:
     assert any("judged by a model" in note for note in read("SimpleQA", BOUND).notes)
+
+
+@pytest.mark.parametrize("words", ["mmlu anatomy ", "mmlu, ", "AIME 2024 and 2025 ", "MMLU Pro law and "])
+def test_it_does_not_look_longer_where_a_name_is_said_often(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what it does rather than by the clock: how often it looks for parts around a name."""
+    looked = []
+    really = parts.said
+    monkeypatch.setattr(parts, "said", lambda *args: looked.append(args[0].id) or really(*args))
+    read((words * 20_000)[:20_000], BOUND)
+    assert 0 < len(looked) < 40
