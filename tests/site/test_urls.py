@@ -129,7 +129,7 @@ def test_two_routes_of_one_shape_must_name_their_parameters_alike():
     "path",
     [
         "/v1/billing/balance", "/v1/webhooks",
-        "/v1/settings", "/v1/compare", "/v1/build/subsets", "/v1/runs/01980000-0000-7000-8000-000000000000/narrate",
+        "/v1/settings", "/v1/compare", "/v1/build/subsets",
         "/v1/registry/subsets/sub_1/leaderboard", "/v1/registry/benchmarks/bm_1/range",
     ],
 )  # fmt: skip
