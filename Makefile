@@ -6,7 +6,7 @@ INSTALL := @scripts/python scripts/install.py
 MODEL ?=
 PORT ?= 8000
 ARGS ?=
-JOBS ?= auto
+JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
 export PYTHON
 unexport PYTHONDONTWRITEBYTECODE  # compiling everything anew makes each process start two seconds later
 
@@ -19,7 +19,7 @@ demo: ## evaluate a real model on real benchmark rows (MODEL=model@provider, POR
 	$(INSTALL) demo
 	@$(BIN)/python -m demo --port "$(PORT)" $(if $(MODEL),--model "$(MODEL)")
 
-test: ## run every test, a process per core and four at most (ARGS="tests/runs -k stream", JOBS=0 for one process)
+test: ## run every test but the longest, in four processes at most (ARGS="tests/runs -k stream", ARGS="-m long", JOBS=0)
 	$(INSTALL) dev
 	@$(BIN)/pytest -n $(JOBS) --maxprocesses 4 --dist loadfile $(ARGS)
 

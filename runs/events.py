@@ -27,6 +27,17 @@ TYPES = (
 )
 TERMINAL = ("RunHalted", "RunFailed", "RunCompleted")
 
+AUTHORING = ("find", "analyze", "atomize")
+_PRIVATE = "The run could not be prepared. Its owner sees why."
+
+
+def told_error(error: Mapping[str, Any] | None, *, mine: bool) -> dict[str, Any] | None:
+    """What a reader may be told of a failure. A phase that authors may name what only the run's owner sees."""
+    if error is None or mine or error.get("phase") not in AUTHORING:
+        return dict(error) if error is not None else None
+    return {**error, "message": _PRIVATE, "hint": ""}
+
+
 # The lock on the run's row orders the numbers: a reader never sees n + 1 before n exists.
 _APPEND = """
 WITH taken AS (

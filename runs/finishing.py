@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from kernel import ids, money, strict_json
 from kernel.faults import fault
 from kernel.secret_signs import redact
-from runs import limits, queries, states
+from runs import events, limits, queries, states
 from runs.artifacts import records
 from runs.models import Phase, Run, Shard
 
@@ -209,6 +209,7 @@ def fail(run: Run, phase: str, code: str, message: str, hint: str) -> None:
     """A phase can't go on. Cells without a result are errored where a key is missing, else skipped."""
     message = redact(message)
     error = {"phase": phase, "code": code, "message": message, "hint": hint}
+    told = events.told_error(error, mine=False)  # whoever may see the run sees its events
     with transaction.atomic():
         missing = code in {"missing_secret", "secret_revoked", "secret_unavailable"}
         outcome, kind = ("errored", "missing_secret") if missing else ("skipped", "halted")
@@ -220,7 +221,7 @@ def fail(run: Run, phase: str, code: str, message: str, hint: str) -> None:
         states.move(
             run.id,
             "failed",
-            events_after=[("PhaseFailed", {"phase": phase, "error": error}), ("RunFailed", {"error": error})],
+            events_after=[("PhaseFailed", {"phase": phase, "error": told}), ("RunFailed", {"error": told})],
             error=error,
             summary=summary,
             finished_at=_now(),

@@ -11,6 +11,7 @@ from accounts.principal import Principal
 from kernel.clock import stamp
 from kernel.money import known, shown
 from registry.models import ImplRegistration
+from runs import events
 from runs.models import Phase, Run, RunEvent, TaskResult
 from runs.results import shown_message
 from runs.review import shapes
@@ -75,12 +76,12 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
         "visibility": run.visibility,
         "phases": [phase_object(run, phase) for phase in sorted(run.phases.all(), key=lambda phase: phase.position)],
         "plan": plan_object(run, mine=mine),
-        "asked": run.asked if mine else None,
+        "asked": run.asked if mine and run.status == "needs_input" else None,
         "summary": run.summary,
         "cost": run_cost(run),
         "halt_reason": run.halt_reason,
         "halt_note": run.halt_note if mine else "",
-        "error": run.error,
+        "error": events.told_error(run.error, mine=mine),
         "review": beside.review.get(run.id, []),
         "links": links(run),
         "created_at": stamp(run.created_at),

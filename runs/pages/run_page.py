@@ -6,7 +6,7 @@ from typing import Any
 
 from accounts.pages import once
 from kernel import clock
-from runs import objects, queries
+from runs import events, objects, queries
 from runs.models import Run
 from runs.pages import now, remedies, score, strip, table, words
 from runs.pages.event_words import halt_words
@@ -94,7 +94,7 @@ def done(run: Run, *, mine: bool, answers: bool) -> dict[str, Any]:
         "price": words.spent(run.cost_model, run.unpriced_calls) if run.cost_model or run.unpriced_calls else "",
         "took": (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None,
         "halted": halt_words(run.halt_reason, run.halt_note if mine else "") if run.status == "halted" else "",
-        "error": run.error or {},
+        "error": events.told_error(run.error, mine=mine) or {},
     }
 
 

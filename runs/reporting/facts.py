@@ -12,7 +12,7 @@ from django.db.models import F, Max, Q
 from kernel.clock import stamp
 from kernel.money import known
 from kernel.version import VERSION as CODE
-from runs import queries
+from runs import events, queries
 from runs.fingerprint import fingerprint
 from runs.models import Run, TaskResult
 from runs.reporting import classes, cutoff, likeness, spread
@@ -79,9 +79,7 @@ def _run(run: Run, status: str) -> dict[str, Any]:
         "last_result_at": stamp(last),
         "took_s": round((last - run.started_at).total_seconds(), 1) if last and run.started_at else None,
         "halt_reason": run.halt_reason,
-        "error": {name: str((run.error or {}).get(name) or "") for name in ("phase", "code", "message", "hint")}
-        if run.error
-        else None,
+        "error": events.told_error(run.error, mine=False),
         "badges": [*([run.sut["provider"]] if run.sut.get("provider") in ("simulated", "local") else []),
                    *(["unsandboxed"] if run.unsandboxed else []),
                    *(["rescored"] if run.fork_mode == "rescore" else [])],

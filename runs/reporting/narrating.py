@@ -5,7 +5,7 @@ from typing import Any
 
 from kernel.errors import DomainError
 from kernel.money import shown
-from runs import queries
+from runs import events, queries
 from runs.models import Run
 from runs.pages import now, score, words
 from runs.pages.event_words import halt_words
@@ -137,8 +137,9 @@ def _ended(run: Run, mine: bool) -> list[str]:
     if run.status == "halted":
         return [halt_words(run.halt_reason, run.halt_note if mine else "")]
     if run.status == "failed" and run.error:
-        where = str(run.error.get("phase") or "the run").capitalize()
-        return [f"{where} failed: {words.one_line(run.error.get('message') or run.error.get('code') or '', 400)}"]
+        error = events.told_error(run.error, mine=mine) or {}
+        where = str(error.get("phase") or "the run").capitalize()
+        return [f"{where} failed: {words.one_line(error.get('message') or error.get('code') or '', 400)}"]
     return []
 
 
@@ -182,6 +183,7 @@ def next_steps(run: Run, *, mine: bool, answers: bool) -> list[str]:
     for group in found:
         for offer in remedies.offers(run, group, mine=mine, cut=cut)[:1]:
             steps.append(f"{offer.label} ({offer.price_words}).")
-    if run.error and run.error.get("hint"):
-        steps.insert(0, words.one_line(run.error["hint"], 400))
+    error = events.told_error(run.error, mine=mine) or {}
+    if error.get("hint"):
+        steps.insert(0, words.one_line(error["hint"], 400))
     return list(dict.fromkeys(steps))[:5] or [f"Read the report: /runs/{run.id}/report."]

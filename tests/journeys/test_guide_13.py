@@ -17,6 +17,8 @@ from tests.journeys.conftest import SCOPES
 from tests.operations.serving import Server, manage, serving, until
 from tests.twins.hosts_twin import Hosts, TestAuthority, answer
 
+pytestmark = pytest.mark.long
+
 NAMES = ("openrouter.ai", "api.wolframalpha.com", "github.com")
 FOLLOWING = SCOPES + ",settings:read,settings:write"
 # Asks a model list with the account's key (a fake one in the sandbox), and a host that nobody has named.

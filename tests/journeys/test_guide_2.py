@@ -99,16 +99,13 @@ def server(egress_python: str, hosts: Hosts, model: Model) -> Iterator[Server]:
         "BENCHWRIGHT_EGRESS_TRUST": str(hosts.authority.file),
         "BW_PROVIDER_OPENROUTER_BASE_URL": model.url,
     }
-    os.environ.update(given)
-    try:
-        with tempfile.TemporaryDirectory(prefix="bwj-", dir="/var/tmp") as folder:
-            Path(folder).chmod(0o755)
-            with serving(Path(folder)) as made:
-                made.wait_ready()
-                yield made
-    finally:
-        for name in given:
-            del os.environ[name]
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="bwj-", dir="/var/tmp") as folder:
+        for name, value in given.items():
+            patch.setenv(name, value)  # another installation of this session may have its own
+        Path(folder).chmod(0o755)
+        with serving(Path(folder)) as made:
+            made.wait_ready()
+            yield made
 
 
 @pytest.fixture(scope="module")

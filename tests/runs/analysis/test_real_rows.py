@@ -17,6 +17,8 @@ from runs.sources.files.formats import format_of
 from runs.sources.files.joining import joined
 from runs.sources.files.reading import rows_in
 
+pytestmark = pytest.mark.long
+
 Rows = list[dict[str, Any]]
 BFCL = "bfcl_eval/data/{}BFCL_v4_{}.json"
 Read = Callable[..., Rows]

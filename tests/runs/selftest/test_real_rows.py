@@ -12,6 +12,8 @@ from runs.selftest.panel import DUMMIES
 from tests.factories import wheels
 from tests.runs.selftest.conftest import by_grader, named
 
+pytestmark = pytest.mark.long
+
 # (entry, part, rows, rows on which a text that calls nothing is right)
 CASES = [
     ("bfcl-v4", "simple_python", 400, 0),
