@@ -156,6 +156,7 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
         ("Scorer's code, SHA-256", impl.get("code_sha256")),
         ("Grader", found["grader"]),
         ("Pass threshold", impl.get("pass_threshold")),
+        ("Judge", (impl.get("judge") or {}).get("model")),
         ("Model asked", f"{model.get('model')} via {model.get('provider')}"),
         ("Model served", served),
         ("Sampling", sampling),

@@ -12,6 +12,19 @@ Facts = Mapping[str, Any]
 TRUNCATED, EMPTY = 0.02, 0.05  # shares of the scored answers
 FLOOR = 0.10  # a rate this near to guessing says little
 CHANCE = {"choice": 0.25}
+FAMILIES = {
+    "gpt": ("gpt", "o1", "o3", "o4"),
+    "claude": ("claude",),
+    "gemini": ("gemini", "gemma"),
+    "llama": ("llama",),
+    "qwen": ("qwen", "qwq"),
+    "mistral": ("mistral", "mixtral", "magistral", "codestral", "ministral", "devstral"),
+    "deepseek": ("deepseek",),
+    "grok": ("grok",),
+    "command": ("command",),
+    "phi": ("phi-",),
+    "smollm": ("smollm",),
+}
 
 
 def keep(run: Run, found: Facts) -> None:
@@ -88,6 +101,24 @@ def _other_model(found: Facts) -> str:
     return f"{words.one_line(asked, 80)} was asked for; what answered says that it is {named}."
 
 
+def _judge(found: Facts) -> str:
+    """Models favour answers of their own family (Zheng et al. 2023, "Judging LLM-as-a-Judge", self-enhancement)."""
+    judge = (found["provenance"]["impl"] or {}).get("judge") or {}
+    name, judged = str(judge.get("model") or ""), str(found["provenance"]["model"].get("model") or "")
+    if not name or (name != judged and (not family(name) or family(name) != family(judged))):
+        return ""
+    return (
+        f"The judge {words.one_line(name, 80)} is of the same family as the model that it judges, and may favour it. "
+        "Judge again with another: a rescore with phase_models.judge."
+    )
+
+
+def family(model: str) -> str:
+    """Whose kind a model is, by its name; "" where that can't be told."""
+    name = model.lower().rpartition("/")[2]
+    return next((label for label, signs in FAMILIES.items() if any(sign in name for sign in signs)), "")
+
+
 def _estimated(found: Facts) -> str:
     calls = found["summary"]["estimated_calls"]
     if not calls:
@@ -116,6 +147,7 @@ LOOKS: dict[str, Callable[[Facts], str]] = {
     "all_passed": _all_passed,
     "mixed_upstreams": _upstreams,
     "other_model_served": _other_model,
+    "judge_of_one_family": _judge,
     "usage_estimated": _estimated,
     "empty_answers": _empty,
     "extraction_audit": _audit,

@@ -46,6 +46,16 @@ def test_each_trace_raises_its_flag(alice, fields, cells, code):
     assert codes(run) == {code}
 
 
+@pytest.mark.parametrize(
+    ("judge", "raised"),
+    [("qwen/qwen3-235b-a22b", True), ("qwen/qwen3-32b", True), ("openai/gpt-4o", False), ("acme/unknown-1", False)],
+)
+def test_j21_a_judge_of_the_judged_models_family_is_marked(alice, judge, raised):
+    run = ended(alice, GOOD)
+    type(run.impl).objects.filter(pk=run.impl_id).update(judge={"model": judge, "provider": "openrouter"})
+    assert ("judge_of_one_family" in codes(run)) is raised
+
+
 @pytest.mark.parametrize(("outcomes", "code"), [(["passed"] * 12, "all_passed"), (["failed"] * 12, "all_failed")])
 def test_all_alike_is_flagged(alice, outcomes, code):
     assert codes(ended(alice, outcomes)) == {code}
