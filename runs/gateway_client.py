@@ -67,6 +67,9 @@ class GatewayClient:
                 if loop.time() >= until:
                     raise GatewayLost(f"no gateway at {self.path}: {bad.strerror or bad}") from None
                 await asyncio.sleep(0.05)
+            except BaseException:  # whoever waits for a starting gateway may be told to stop
+                client.close()
+                raise
         self._socket = client
         self._reader = loop.create_task(self._read_forever(client))
 

@@ -22,8 +22,6 @@ CODE = """
 import os, requests
 from bench_task import BenchTask
 
-pytestmark = pytest.mark.long
-
 class Task(BenchTask):
     def solve(self, index, input):
         print("asking", input["question"])
