@@ -144,10 +144,12 @@ class GatewayClient:
     async def close(self) -> None:
         """Ends the connection, and with it all its leases."""
         reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.cancel()
-            await asyncio.wait([reader])
-        self._drop()
+        try:
+            if reader is not None:
+                reader.cancel()
+                await asyncio.wait([reader])
+        finally:
+            self._drop()
 
     # -- wire ------------------------------------------------------------------------------------------------------
     async def _ask(self, message: dict[str, Any], listener: socket.socket | None = None) -> dict[str, Any]:
