@@ -9,10 +9,12 @@ import pytest
 from pydantic import BaseModel
 
 from runs import gateway_keys, limits
+from runs.analysis.hints import asked_for
 from runs.context import CeilingReached, Context, PhaseError
 from runs.doorbell import Bell
 from runs.driver.asking import Asker
 from runs.driver.llm.conversation import FAULTS, REPEATS, ROUNDS, Talk, Tool
+from runs.driver.llm.helping import map_columns
 from runs.driver.llm.replies import Unusable
 from runs.suts import BoundSut
 from tests.gateway.conftest import Bench
@@ -141,3 +143,38 @@ async def test_it_stops_at_a_ceiling(talk: Any, provider: OpenAITwin) -> None:
     with pytest.raises(CeilingReached, match=r"phase\.tokens"):
         await talk(*replies, declared={"phase": {"find": {"tokens": 2000}}})
     assert len(provider.requests) == 2
+
+
+@pytest.fixture
+def asking(bench: Bench, provider: OpenAITwin) -> Callable[..., Any]:
+    """``await asking(work, replies…)``: what ``work(context, asker)`` comes to."""
+
+    async def go(work: Callable[[Context, Asker], Any], *replies: Fault) -> Any:
+        provider.script(*replies)
+        stop = threading.Event()
+        context = Context(bench.run, "analyze", "me", limits.parse({}), 60, stop, stop, Bell(""), "")
+        sut = {"model": "driver-1", "provider": "vllm", "base_url": provider.url, "params": {}}
+        bound = BoundSut(sut, {"kind": "none"})
+        async with Asker(str(bench.run.id), gateway_keys.DRIVER, bound, 1, bench.gateway.socket) as asker:
+            return await work(context, asker)
+
+    return go
+
+
+COLUMNS = [{"name": "q", "examples": ["2+2?"]}, {"name": "gold", "examples": ["4"]}, {"name": "nr", "examples": ["1"]}]
+
+
+async def test_it_maps_columns_that_there_are(asking: Any, provider: OpenAITwin) -> None:
+    wrong = {"can": "yes", "question": "question", "expected": "gold"}
+    right = {"can": "yes", "question": "q", "expected": "gold", "task_id": "nr"}
+    hints = await asking(
+        lambda context, asker: map_columns(context, asker, -2, "Run my rows", COLUMNS),
+        says({"result": wrong}), says({"result": right}),
+    )  # fmt: skip
+    assert asked_for(hints, ["q", "gold", "nr"]) == {"input": "q", "expected": "gold", "task_id": "nr"}
+    assert "no column 'question'" in provider.requests[1].body["messages"][-1]["content"]
+
+
+async def test_it_may_say_that_rows_are_no_tasks(asking: Any) -> None:
+    no = says({"result": {"can": "no"}})
+    assert await asking(lambda context, asker: map_columns(context, asker, -2, "Run", COLUMNS), no) == []
