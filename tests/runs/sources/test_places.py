@@ -76,7 +76,7 @@ async def test_it_says_why_a_package_gives_no_rows(index: IndexTwin, web: Web, c
     ("path", "body", "headers"),
     [
         ("/rows.jsonl", jsonl(ROWS), []), ("/rows.json", json.dumps(ROWS).encode(), []),
-        ("/rows.jsonl.gz", gzip.compress(jsonl(ROWS)), []),
+        ("/rows.jsonl.gz", gzip.compress(jsonl(ROWS), mtime=0), []),
         ("/download?id=3", jsonl(ROWS), ["Content-Type: application/jsonl"]),
         ("/rows.csv", b"id,question\np_1,f?\np_0,g?\n", []),
         ("/rows.parquet", parquet({"id": ["p_1", "p_0"], "question": ["f?", "g?"]}), []),
@@ -174,7 +174,7 @@ async def test_it_keeps_to_the_limits(hosts: Hosts, web: Web, settings: object) 
     with pytest.raises(SourceError, match="more than 1,048,576 bytes") as caught:
         await Url().fetch({"url": "https://rows.test/big.jsonl"}, web)
     assert "BENCHWRIGHT_SOURCE_MB" in caught.value.hint
-    hosts.say("rows.test", "/swells.jsonl.gz", answer(gzip.compress(b" " * (2 << 20))))
+    hosts.say("rows.test", "/swells.jsonl.gz", answer(gzip.compress(b" " * (2 << 20), mtime=0)))
     with pytest.raises(SourceError, match="more than 1,048,576 bytes"):
         await Url().fetch({"url": "https://rows.test/swells.jsonl.gz"}, web)
     settings.SOURCE_ROWS = 3  # type: ignore[attr-defined]
