@@ -71,7 +71,7 @@ SIGNS = (
     _sign("an npm token", r"npm_(?P<key>[A-Za-z0-9]{36})"),
     _sign("a PyPI token", r"pypi-(?P<key>AgE[\w-]{50,})"),
     _sign("a Benchwright token", r"bw_(?:live|test)_pat_(?P<key>[A-Za-z0-9]{38})"),
-    _sign("a run's key", r"bw[ek]1\.(?P<key>[\w-]+\.(?:\d+\.\d+|\w+)\.[\w-]{16,})"),
+    _sign("a run's key", r"bw[ek]1\.(?P<key>[\w-]+\.(?:-?\d+\.\d+\.\d+|\w+)\.[\w-]{16,})"),
     Sign(
         "a private key",
         re.compile(

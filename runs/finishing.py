@@ -213,7 +213,7 @@ def fail(run: Run, phase: str, code: str, message: str, hint: str) -> None:
     with transaction.atomic():
         missing = code in {"missing_secret", "secret_revoked", "secret_unavailable"}
         outcome, kind = ("errored", "missing_secret") if missing else ("skipped", "halted")
-        _end_cells(run, outcome, kind, message[:2000])
+        _end_cells(run, outcome, kind, str((told or {})["message"])[:2000])
         _close_phases(run, "failed")
         summary = queries.summary(Run.objects.get(id=run.id))
         keep_summary(run.id, summary)

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from accounts.models import User
+from kernel import secret_signs
+from runs import gateway_keys
 from runs.call_bodies import unpack
 from runs.gateway.answers import Redactor
 from runs.gateway.books import LeaseRefused as Refusal
@@ -209,3 +211,13 @@ async def test_g14_a_run_without_a_key_leaves_no_record(bench: Bench) -> None:
     assert (await bench.chat()).status_code == 200
     await asyncio.sleep(1.2)
     assert not await SecretUse.objects.filter(reference=str(bench.run.id)).aexists()
+
+
+@pytest.mark.parametrize("ordinal", [0, 7, 123_456, -1, gateway_keys.judged(3)])
+def test_g13_a_runs_keys_are_known_by_their_form(ordinal: int) -> None:
+    """So that a scorer that prints one leaves none in outputs and logs."""
+    mac_key, lease = "ab" * 32, "0123456789abcdef" * 2
+    for key in (gateway_keys.mint(mac_key, lease, ordinal, 2, 1), gateway_keys.egress_token(mac_key, lease)):
+        shown = secret_signs.redact(f"key={key} end")
+        assert key.rpartition(".")[2] not in shown
+        assert shown.endswith(" end")

@@ -46,7 +46,7 @@ KEYS = {
     "npm": "npm" + "_" + some(WORD, 36),
     "pypi": "pypi" + "-AgEIcHlwaS5vcmc" + some(WORD, 60),
     "ours": "bw_live" + "_pat_" + some(WORD, 38),
-    "a run's": "bwk1" + "." + some(HEX, 32) + ".17.1." + some(WORD, 43),
+    "a run's": "bwk1" + "." + some(HEX, 32) + ".17.1.1." + some(WORD, 43),
     "a run's, for hosts": "bwe1" + "." + some(HEX, 32) + ".solve." + some(WORD, 43),
     "private key": "-----BEGIN " + "PRIVATE KEY-----\n" + some(WORD + "+/", 64) + "\n" + some(WORD, 40)
     + "\n-----END PRIVATE KEY-----",

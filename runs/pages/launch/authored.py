@@ -21,7 +21,9 @@ def of(run: Run) -> dict[str, Any] | None:
 
 
 def _part(run: Run, name: str) -> Mapping[str, Any]:
-    found = run.findings.get(name)
+    """What a phase found; of Analyze, while its plan waits to be approved, that plan."""
+    waiting = run.asked.get("plan") if name == "analyze" and run.asked else None
+    found = waiting or run.findings.get(name)
     return found if isinstance(found, Mapping) else {}
 
 
@@ -38,5 +40,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "Metric", str(rows.get("metric") or "")
     chance = rows.get("chance")
     yield "By chance", f"{chance:.0%}" if isinstance(chance, int | float) and chance else ""
+    yield "Graded by", str(rows.get("scorer") or "")
+    yield "Tasks", f"{rows['tasks']:,}" if rows.get("tasks") else ""
     yield "Estimate", str((rows.get("estimate") or {}).get("basis") or "")
     yield "Scorer", "reused" if scorer.get("reused") else "authored for this run" if scorer.get("impl") else ""

@@ -1,6 +1,5 @@
 """Follow a run to its end, say what came of it, and turn that into an exit code."""
 
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +27,8 @@ def follow(client: "Benchwright", state: State, run_id: str, check: gate.Gate | 
         for event in client.runs.stream(run_id):
             progress.feed(event)
             display.event(event, progress)
-            if event["type"] == "InputNeeded" and not sys.stdin.isatty():
-                break  # nobody is here to answer
+            if event["type"] == "InputNeeded" and client.runs.get(run_id)["status"] == "needs_input":
+                break  # the answer is another command's; an older question was answered
     except KeyboardInterrupt:
         display.close()
         note(

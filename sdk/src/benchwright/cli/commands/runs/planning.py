@@ -28,7 +28,10 @@ def plan(run_id: str) -> None:
         show(state, found)
         return
     click.echo(f"run {run['id']} {run['status']}")
-    show_sheet([(name, text) for name, text in sheet(run.get("plan") or {}) if text])
+    plan_now = dict(run.get("plan") or {})
+    if waiting := (run.get("asked") or {}).get("plan"):
+        plan_now["analyze"] = waiting  # what the owner is asked to approve is not stored as found yet
+    show_sheet([(name, text) for name, text in sheet(plan_now) if text])
     for line in question(run.get("asked"), run["id"]):
         click.echo(line)
 
