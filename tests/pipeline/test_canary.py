@@ -8,6 +8,7 @@ import random
 import re
 import string
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -278,7 +279,11 @@ def test_g01_h10_no_value_is_found_after_a_scorer_called_out(
     outputs = [row.output or "" for row in Output.objects.filter(run=run)]
     assert sum("[redacted]" in each for each in outputs) >= 5 * len(KINDS)
     assert Artifact.objects.filter(run=run, type="log").exists()
-    assert SecretUse.objects.filter(reference=str(run.id), path="(sent back)").count() == len(KINDS)
+    sent_back = SecretUse.objects.filter(reference=str(run.id), path="(sent back)")
+    until = time.monotonic() + 20  # uses are written once a second
+    while sent_back.count() < len(KINDS) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert sent_back.count() == len(KINDS)
     client.force_login(carol)
     living = list(canary.processes(os.getpid(), proxy.process.pid, *([gateway.process.pid] if gateway.process else [])))
     shown = seen_by(client, door, run)
