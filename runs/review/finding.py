@@ -93,6 +93,8 @@ def _upstreams(found: Facts) -> str:
 def _other_model(found: Facts) -> str:
     model = found["provenance"]["model"]
     asked, provider = str(model.get("model") or ""), str(model.get("provider") or "")
+    if provider == "simulated":
+        return ""  # it answers to any name, and says so beside every figure
     names = sorted({one["name"].partition(" via ")[0] for one in found["provenance"]["served"]} - {""})
     others = [name for name in names if not same_model(provider, asked, name)]
     if not others:
