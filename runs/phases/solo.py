@@ -18,7 +18,7 @@ BEATS = 4  # per lease
 MOST_TRIES = 8  # of a phase that ends without a word: a worker that is killed, or breaks
 
 _STORE = """
-UPDATE runs_run SET findings = findings || {found}, {columns} WHERE id = {run} AND EXISTS (
+UPDATE runs_run SET {columns} WHERE id = {run} AND EXISTS (
     SELECT 1 FROM runs_shard
     WHERE run_id = {run} AND phase = {phase} AND number = 0 AND attempt_no = {fence} AND status = 'leased' FOR SHARE
 )
@@ -91,13 +91,14 @@ async def _beating(context: Context, working: "asyncio.Task[Done]") -> bool:
 
 async def store(context: Context, fence: int, done: Done) -> None:
     """Write it if the shard is still ours. LeaseLost otherwise."""
-    columns = [
+    found = sql.Literal(strict_json.dumps({context.phase: done.doc}).decode())
+    columns = [sql.SQL("findings = findings || {}::jsonb").format(found)]
+    columns += [
         sql.SQL("{} = {}").format(sql.Identifier(name), sql.Literal(_plain(value)))
         for name, value in done.columns.items()
     ]
     query = sql.SQL(_STORE).format(
-        found=sql.Literal(strict_json.dumps({context.phase: done.doc}).decode()) + sql.SQL("::jsonb"),
-        columns=sql.SQL(", ").join([*columns, sql.SQL("woken_at = woken_at")]),
+        columns=sql.SQL(", ").join(columns),
         run=sql.Literal(str(context.run.id)),
         phase=sql.Literal(context.phase),
         fence=sql.Literal(fence),
