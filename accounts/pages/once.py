@@ -1,6 +1,7 @@
 """A form acts once: a double click, a reload or a second tab finds what the first one made."""
 
 import secrets
+from collections.abc import Callable
 
 from django.core.cache import cache
 
@@ -22,6 +23,22 @@ def claim(principal: Principal, mark: str) -> str | None:
         return None
     found = cache.get(key)
     return found if isinstance(found, str) and found != _UNDER_WAY else ""
+
+
+def act(principal: Principal, mark: str, errors: dict[str, str], make: Callable[[], str | None]) -> str | None:
+    """The run's id that ``make`` gives; the same for a form that was sent before.
+
+    None where it gives none (then it has told why), or is still at it, which ``errors`` tell of the form as a whole.
+    """
+    earlier = claim(principal, mark)
+    if earlier is not None:
+        if not earlier:
+            errors[""] = "This form was sent a moment ago. Its run is in the list of runs; send it again for another."
+        return earlier or None
+    made = make()
+    if made is not None:
+        settle(principal, mark, made)
+    return made
 
 
 def settle(principal: Principal, mark: str, made: str) -> None:

@@ -30,18 +30,15 @@ def form_of(sent: Any) -> Form:
 
 def launch_once(principal: Principal, form: Form, mark: str) -> str | None:
     """Launch and give the run's id; the same for a form sent before. None with ``form.errors`` where it can't be."""
-    earlier = once.claim(principal, mark)
-    if earlier is not None:
-        if not earlier:
-            form.errors[""] = "This form was sent a moment ago. Its run is in the list of runs."
-        return earlier or None
+    return once.act(principal, mark, form.errors, lambda: _launched(principal, form))
+
+
+def _launched(principal: Principal, form: Form) -> str | None:
     try:
-        run = launching.launch(principal, _body(form))
+        return str(launching.launch(principal, _body(form)).id)
     except DomainError as refusal:
         _refuse(form, refusal)
         return None
-    once.settle(principal, mark, str(run.id))
-    return str(run.id)
 
 
 def page(principal: Principal, form: Form) -> dict[str, Any]:

@@ -75,18 +75,15 @@ def launch_once(principal: Principal, form: Form, mark: str) -> str | None:
 
     None where it can't be, and then ``form.errors`` tell why.
     """
-    earlier = once.claim(principal, mark)
-    if earlier is None:
-        try:
-            made = launching.launch(principal, form.body(_own(principal, _parent(principal, form))))
-        except DomainError as refusal:
-            form.refuse(refusal)
-            return None
-        once.settle(principal, mark, str(made.id))
-        return str(made.id)
-    if not earlier:
-        form.errors[""] = "This form was sent a moment ago. Its run is in the list of runs; send it again for another."
-    return earlier or None
+    return once.act(principal, mark, form.errors, lambda: _launched(principal, form))
+
+
+def _launched(principal: Principal, form: Form) -> str | None:
+    try:
+        return str(launching.launch(principal, form.body(_own(principal, _parent(principal, form)))).id)
+    except DomainError as refusal:
+        form.refuse(refusal)
+        return None
 
 
 def _own(principal: Principal, run: Run | None) -> Run | None:

@@ -47,21 +47,17 @@ def fork_once(principal: Principal, parent: Run, form: Form, mark: str) -> str |
 
     None where it can't be, and then ``form.errors`` tell why.
     """
-    earlier = once.claim(principal, mark)
-    if earlier is not None:
-        if not earlier:
-            form.errors[""] = "This form was sent a moment ago. Its run is in the list of runs."
-        return earlier or None
+    return once.act(principal, mark, form.errors, lambda: _forked(principal, parent, form))
+
+
+def _forked(principal: Principal, parent: Run, form: Form) -> str | None:
     try:
-        made = making.fork(principal, str(parent.id), form.body())
+        return str(making.fork(principal, str(parent.id), form.body()).id)
     except ValidationError:
         form.errors["description"] = "Say it in at most 20,000 characters."
-        return None
     except DomainError as refusal:
         form.refuse(refusal)
-        return None
-    once.settle(principal, mark, str(made.id))
-    return str(made.id)
+    return None
 
 
 def page(principal: Principal, parent: Run, form: Form) -> dict[str, Any]:

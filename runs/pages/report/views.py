@@ -21,15 +21,20 @@ from runs.review import remarks
 from runs.schemas import LaunchBody
 
 
+def _run(reader: Principal | None, run_id: UUID) -> Run:
+    """The run if it may be seen; the 404 page otherwise."""
+    try:
+        return queries.run(reader, run_id)
+    except DomainError as refused:
+        raise Http404 from refused
+
+
 @never_cache
 @require_safe
 def report(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """The report of an ended run as its one file; of a going run, the run's own page."""
     reader = viewer(request.user)
-    try:
-        run = queries.run(reader, run_id)
-    except DomainError as refused:
-        raise Http404 from refused
+    run = _run(reader, run_id)
     if run.status not in queries.TERMINAL:
         return redirect("run", run_id=run_id)
     mine = reader is not None and run.owner_id == reader.account.pk
@@ -62,10 +67,7 @@ def remark(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def mend(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Launch what a remedy of the run's page offers, once for a form; leads to the run that it makes."""
     principal = signed_in(request.user)
-    try:
-        run = queries.run(principal, run_id)
-    except DomainError as refused:
-        raise Http404 from refused
+    run = _run(principal, run_id)
     mark = request.POST.get("mark", "")
     earlier = once.claim(principal, mark)
     if earlier is not None:
