@@ -28,17 +28,12 @@ from runs.gateway_keys import mint
 from runs.models import ModelCall, Run
 from secrets_vault import sealing
 from secrets_vault.models import Secret, SecretVersion
+from tests.ports import free_port
 from tests.twins.openai_twin import OpenAITwin
 from tests.twins.wires import WIRES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODEL = "twin-1"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class GatewayProcess:

@@ -7,6 +7,7 @@ import pytest
 
 from runs.compute.base import Death, RoleDead
 from runs.harnesses.benchwright.cells import Cell
+from runs.harnesses.benchwright.engine import Engine
 from runs.harnesses.benchwright.scoring import Scoring, checked
 from runs.harnesses.benchwright.solving import Solving
 
@@ -141,3 +142,17 @@ async def test_a_score_sandbox_that_dies_with_one_cell_unscores_that_cell() -> N
     assert verdicts == [(0, "unscored"), (1, "scored")]
     assert side.empty
     await asyncio.sleep(0)
+
+
+async def test_nothing_begins_once_the_engine_has_ended() -> None:
+    """A timer may outlive it; what that began would open a line to the gateway that nobody closes."""
+    engine, ran = object.__new__(Engine), []
+    engine._ended, engine._tasks = True, set()
+
+    async def late() -> None:
+        ran.append(True)
+
+    engine._spawn(late())
+    await asyncio.sleep(0.05)
+    assert not ran
+    assert not engine._tasks

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ import pytest
 import redis
 
 from tests.factories.processes import Model, model
+from tests.ports import free_port
 from tests.scaled.hosts import Host, Part, command, on_port
 
 __all__ = ["model"]
@@ -27,12 +27,6 @@ def redis_url() -> str:
     except redis.RedisError as trouble:
         pytest.skip(f"no Redis at {REDIS_URL} ({trouble}); start one, or set REDIS_URL")
     return REDIS_URL
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass

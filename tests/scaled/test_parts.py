@@ -17,7 +17,8 @@ from tests.chaos.rig import check
 from tests.factories import planned
 from tests.factories.processes import Model, launch
 from tests.operations.serving import alive, began, until
-from tests.scaled.conftest import Parts, free_port
+from tests.ports import free_port
+from tests.scaled.conftest import Parts
 from tests.scaled.hosts import Part, command
 from tests.scaled.test_deploy import NGINX, front_conf
 from tests.twins.openai_twin import Fault, Seen

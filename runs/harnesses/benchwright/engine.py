@@ -57,6 +57,7 @@ class Engine:
         self._crew = Crew(roles, line, keeping, self._spawn, self._wake.set)
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: BaseException | None = None
+        self._ended = False
         self._over: tuple[float, str, bool] | None = None  # (until, halt reason, asked by us): start nothing more
         self._warned = False
         self._claiming = self._none_free = False
@@ -79,6 +80,7 @@ class Engine:
         try:
             await self._loop()
         finally:
+            self._ended = True
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -135,6 +137,9 @@ class Engine:
             self._wake.set()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        if self._ended:  # a timer that outlived the work: what it began now, nobody would end
+            work.close()
+            return
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
