@@ -24,6 +24,7 @@ class Measurement:
 
 ALL = {
     "reads": Measurement("pages of a run of a million cells, a run, the list of runs"),
+    "reports": Measurement("report, remedies, audit, narration and a rescore of a run of 100,000 tasks"),
     "readers": Measurement("from a result's commit to 200 live readers; the weight of 1,000 idle ones"),
     "egress": Measurement("https fetches through the egress proxy, beside the same without it"),
     "scale": Measurement("what 100 workers and 10⁸ rows need of PostgreSQL"),

@@ -106,12 +106,21 @@ _CELLS_OF_CHAIN = (
     "ON newest.position = r.position WHERE r.live AND r.run_id = (%(runs)s::uuid[])[newest.age]"
 )
 _SCORED = "r.outcome IN ('passed', 'failed', 'unscored')"
+
+
+def quantiles(column: str) -> str:
+    """SQL: [p50, p95] of a column, interpolated between the two nearest cells. The one definition of both.
+
+    Summaries, pages and reports show it; rounded by ``summary.whole``.
+    """
+    return f"percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY {column})"
+
+
 _COUNTS = ", ".join(f"count(*) FILTER (WHERE r.outcome = '{name}')" for name in OUTCOMES)
 _MOMENTS = (
     # An output that could not be scored has earned nothing: leaving it out would shrink the denominator.
     f"SELECT {_COUNTS}, avg(coalesce(r.score, 0)) FILTER (WHERE {_SCORED}), "
-    f"percentile_cont(0.5) WITHIN GROUP (ORDER BY r.duration_ms) FILTER (WHERE {_SCORED}), "
-    f"percentile_cont(0.95) WITHIN GROUP (ORDER BY r.duration_ms) FILTER (WHERE {_SCORED}) "
+    f"{quantiles('r.duration_ms')} FILTER (WHERE {_SCORED}) "
 )
 _KINDS = f"SELECT r.kind, {_COUNTS} "
 _TALLIES = (
@@ -151,7 +160,7 @@ def _figures(run: Run, cells: str, total: int, spenders: list[UUID]) -> Figures:
             tallies = [TaskTally(scored, passed, tasks) for scored, passed, tasks in cursor.fetchall()]
         cursor.execute(_SPENT, params)
         tokens_in, tokens_out, cost, unpriced, estimated = map(int, cursor.fetchone())
-    mean_score, p50, p95 = moments[len(OUTCOMES) :]
+    mean_score, (p50, p95) = moments[len(OUTCOMES)], moments[-1] or (None, None)
     return Figures(
         total=total,
         trials=run.trials,

@@ -58,8 +58,8 @@ def assemble(figures: Figures) -> dict[str, Any]:
         },
         "mean_score": figures.mean_score,
         "ci95": _interval(figures, counts, seen),
-        "duration_ms_p50": _whole(figures.duration_ms_p50),
-        "duration_ms_p95": _whole(figures.duration_ms_p95),
+        "duration_ms_p50": whole(figures.duration_ms_p50),
+        "duration_ms_p95": whole(figures.duration_ms_p95),
         "tokens": {
             "in": figures.tokens_in,
             "out": figures.tokens_out,
@@ -93,5 +93,6 @@ def _of_kind(tally: Mapping[str, int]) -> dict[str, Any]:
     return {"total": sum(counts.values()), **counts, "pass_rate": rate(counts)}
 
 
-def _whole(value: float | None) -> int | None:
+def whole(value: float | None) -> int | None:
+    """A figure as it is shown; None stays None."""
     return None if value is None else round(value)

@@ -22,18 +22,20 @@ from runs.reporting.narrating import SLICES
 from runs.summary import OUTCOMES
 
 _READING = {"answer": TEXT, "passed": FLAG}
-_COUNTS: dict[str, Schema] = {name: COUNT for name in ("looked_at", "unread", "agreed", "missed", "lenient")}
+_COUNTS: dict[str, Schema] = {name: COUNT for name in ("looked_at", "unread", "agreed", "missed", "lenient", "differs")}
 _AUDIT_ROW = thing(
-    "An output that the two read differently. `missed`: only the second reader reads a right answer.",
+    "An output that the two read differently. `missed`: only the second reader reads a right answer; `lenient`: only "
+    "the scorer does; `differs`: the second takes another program from it, which nobody ran.",
     id=TEXT,
     task_id=TEXT,
     trial=COUNT,
-    side=choice("missed", "lenient"),
+    side=choice("missed", "lenient", "differs"),
     first=thing("The scorer's.", dict(_READING), outcome=choice(*OUTCOMES), error_class=maybe(TEXT)),
-    second=thing("The second reader's.", dict(_READING)),
+    second=thing("The second reader's.", {**_READING, "passed": maybe(FLAG)}),
 )
 _AUDIT: dict[str, Schema] = {
     "applicable": FLAG,
+    "reason": {**maybe(TEXT), "description": "Why nothing was read again; null where something was."},
     "how": array(TEXT),
     "own_code": FLAG,
     "of": COUNT,
@@ -245,6 +247,15 @@ REPORT_OBJECTS: dict[str, Schema] = {
             harness=ANY_OBJECT,
             model=ANY_OBJECT,
             served=array(thing("Who answered.", name=TEXT, calls=COUNT)),
+            judge=maybe(
+                thing(
+                    "Who judged, as asked for and as the answers name themselves.",
+                    model=TEXT,
+                    provider=TEXT,
+                    params=ANY_OBJECT,
+                    served=array(thing("Who answered.", name=TEXT, calls=COUNT)),
+                )
+            ),
             limits=ANY_OBJECT,
             sandbox=TEXT,
             unsandboxed=FLAG,

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
-from django.db.models import F, Max, Q
+from django.db.models import Count, F, Max, Q
 
 from kernel.clock import stamp
 from kernel.money import known
 from kernel.version import VERSION as CODE
-from runs import events, queries
+from runs import events, gateway_keys, queries
 from runs.fingerprint import fingerprint
-from runs.models import Run, TaskResult
+from runs.models import ModelCall, Run, TaskResult
 from runs.reporting import classes, cutoff, likeness, spread
 from runs.statistics import interval
 from runs.summary import OUTCOMES
 
-VERSION = 1  # of this shape
+VERSION = 2  # of this shape
 MOST_KINDS = 40
 LISTED = 8  # slowest and dearest cells
 MOST_SERVED = 20
@@ -172,6 +172,7 @@ def _provenance(run: Run) -> dict[str, Any]:
         "harness": marks["parts"]["harness"],
         "model": marks["parts"]["model"],
         "served": [{"name": name, "calls": calls} for name, calls in served],
+        "judge": _judge(run, (marks["parts"]["impl"] or {}).get("judge")),
         "limits": marks["parts"]["limits"],
         "sandbox": run.backend,
         "unsandboxed": run.unsandboxed,
@@ -180,3 +181,16 @@ def _provenance(run: Run) -> dict[str, Any]:
         "relation": run.relation,
         "completes": run.completes,
     }
+
+
+def _judge(run: Run, asked: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Who judged, as asked for and as the answers name themselves; None where the scorer asks nobody."""
+    if asked is None:
+        return None
+    calls = ModelCall.objects.filter(run=run, ordinal__lte=gateway_keys.judged(0), status="settled")
+    named = calls.exclude(model_served=None).values_list("model_served", "upstream").annotate(calls=Count("id"))
+    served = [
+        {"name": f"{model} via {upstream}" if upstream else str(model), "calls": count}
+        for model, upstream, count in named.order_by("-calls", "model_served", "upstream")[:MOST_SERVED]
+    ]
+    return {**asked, "served": served}

@@ -90,11 +90,16 @@ def _audit(facts: Json) -> list[str]:
     if found.get("rows"):
         rows = [
             (text(row["task_id"], 60), text(row["first"]["answer"], 80), row["first"]["outcome"],
-             text(row["second"]["answer"], 80), "right" if row["second"]["passed"] else "wrong")
+             text(row["second"]["answer"], 80), _verdict(row))
             for row in found["rows"][:50]
         ]  # fmt: skip
         lines += _table(["Task", "Scorer read", "Outcome", "Second reader read", "Second verdict"], rows)
     return lines
+
+
+def _verdict(row: Json) -> str:
+    """What the second reader says of an output; a program it only finds."""
+    return "another program" if row["side"] == "differs" else "right" if row["second"]["passed"] else "wrong"
 
 
 def _review(facts: Json) -> list[str]:
@@ -146,7 +151,7 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
     found = facts["provenance"]
     model, impl, subset = found["model"], found["impl"] or {}, found["subset"] or {}
     sampling = ", ".join(f"{name} {value}" for name, value in (model.get("params") or {}).items())
-    served = ", ".join(f"{one['name']} ({words.plural(one['calls'], 'call')})" for one in found["served"])
+    judge = found["judge"] or {}
     rows = [
         ("Fingerprint", found["fingerprint"]),
         ("Benchmark", found["benchmark"]),
@@ -156,9 +161,10 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
         ("Scorer's code, SHA-256", impl.get("code_sha256")),
         ("Grader", found["grader"]),
         ("Pass threshold", impl.get("pass_threshold")),
-        ("Judge", (impl.get("judge") or {}).get("model")),
+        ("Judge", f"{judge['model']} via {judge['provider']}" if judge else None),
+        ("Judge served", _served(judge.get("served") or ())),
         ("Model asked", f"{model.get('model')} via {model.get('provider')}"),
-        ("Model served", served),
+        ("Model served", _served(found["served"])),
         ("Sampling", sampling),
         ("Harness", found["harness"]["name"]),
         ("Sandbox", f"{found['sandbox']}{', unsandboxed' if found['unsandboxed'] else ''}"),
@@ -167,3 +173,7 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
         ("Parent", f"{found['parent']} ({found['relation']})" if found["parent"] else None),
     ]
     return [(name, words.one_line(value, 300)) for name, value in rows if value not in (None, "")]
+
+
+def _served(names: Iterable[Json]) -> str:
+    return ", ".join(f"{one['name']} ({words.plural(one['calls'], 'call')})" for one in names)

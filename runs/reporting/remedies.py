@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q
 
 from kernel import money
+from runs.forking import reuse
 from runs.models import Run, TaskResult
 from runs.pages import words
 from runs.providers import PROVIDERS
@@ -85,7 +86,7 @@ def offers(run: Run, group: Mapping[str, Any], *, mine: bool, cut: Cutoff | None
     name, outcome = str(group["error_class"] or ""), str(group["outcome"])
     if name == "truncated":
         return _more_tokens(run, cut or cutoff.of(run), mine=mine)
-    found = [_rescore(run, int(group["count"]))] if outcome == "unscored" and name != "judge_unparsed" else []
+    found = _rescore(run, name) if outcome == "unscored" and name != "judge_unparsed" else []
     if outcome in AGAIN:
         again = _again(run, outcome)
         found.append(_allowing(run, again) if name == "blocked_host" and mine else again)
@@ -132,17 +133,23 @@ def _allowing(run: Run, again: Offer) -> Offer:
     )
 
 
-def _rescore(run: Run, count: int) -> Offer:
-    """The outputs are stored: a mended scorer grades them anew without a model call."""
+def _rescore(run: Run, name: str) -> list[Offer]:
+    """The outputs are stored: a mended scorer grades them anew without a model call. [] where the class has none."""
+    gradable = reuse.gradable(run, name)
+    if not gradable.of_class:
+        return []
     body = {"mode": "rescore", "from_phase": "atomize", "description": "Say here what the scorer does wrong."}
-    return Offer(
-        kind="rescore",
-        label=f"Mend the scorer and grade the stored outputs anew: {words.plural(count, 'cell')} without a score",
-        requests=[{"method": "POST", "path": f"/v1/runs/{run.id}/fork", "body": body}],
-        cells=run.passed + run.failed + run.unscored,
-        price=0,
-        command=f'benchwright run fork {run.id} --mode rescore -m "…what it does wrong…"',
-    )
+    without = f"{words.plural(gradable.of_class, 'cell')} without a score"
+    return [
+        Offer(
+            kind="rescore",
+            label=f"Mend the scorer and grade the stored outputs anew: {without}",
+            requests=[{"method": "POST", "path": f"/v1/runs/{run.id}/fork", "body": body}],
+            cells=gradable.cells,
+            price=0,
+            command=f'benchwright run fork {run.id} --mode rescore -m "…what it does wrong…"',
+        )
+    ]
 
 
 def _more_tokens(run: Run, cut: Cutoff, *, mine: bool) -> list[Offer]:

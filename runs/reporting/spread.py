@@ -6,6 +6,8 @@ from typing import Any
 from django.db import connection
 
 from runs.models import Run
+from runs.queries import quantiles
+from runs.summary import whole
 
 BINS = 24
 _SCORED = "FROM runs_taskresult r WHERE r.live AND r.run_id = %(run)s AND r.outcome IN ('passed', 'failed', 'unscored')"
@@ -16,7 +18,7 @@ _COUNTED = (
     "SELECT least(width_bucket(ln(greatest(r.{0}, 1)), %(low)s, %(high)s, %(bins)s), %(bins)s), count(*) "
     f"{_SCORED} GROUP BY 1"
 )
-_QUANTILES = f"SELECT percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY r.{{0}}) {_SCORED}"
+_QUANTILES = f"SELECT {quantiles('r.{0}')} {_SCORED}"
 
 
 def of_latency(run: Run) -> dict[str, Any] | None:
@@ -38,7 +40,7 @@ def _spread(run: Run, column: str) -> dict[str, Any] | None:
         if not cells:
             return None
         cursor.execute(_QUANTILES.format(column), {"run": run.id})
-        p50, p95 = cursor.fetchone()[0]
+        p50, p95 = map(whole, cursor.fetchone()[0])
         low, high = math.log(max(least, 1)), math.log(max(most, 1))
         if high - low < 1e-9:
             bins = [{"from": least, "to": most, "count": cells}]

@@ -1,19 +1,20 @@
 """Which flags a run's traces raise. Found from the facts of its report; kept once, never taken back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runs.models import ReviewFlag, Run
 from runs.pages import words
-from runs.providers import same_model
+from runs.providers import SNAPSHOT, same_model
 from runs.reporting.audit import auditing
 
 Facts = Mapping[str, Any]
 TRUNCATED, EMPTY = 0.02, 0.05  # shares of the scored answers
 FLOOR = 0.10  # a rate this near to guessing says little
 CHANCE = {"choice": 0.25}
+# Signs of a family in a model's name; "^": only at its beginning.
 FAMILIES = {
-    "gpt": ("gpt", "o1", "o3", "o4"),
+    "gpt": ("gpt", "^o1", "^o3", "^o4"),
     "claude": ("claude",),
     "gemini": ("gemini", "gemma"),
     "llama": ("llama",),
@@ -24,6 +25,22 @@ FAMILIES = {
     "command": ("command",),
     "phi": ("phi-",),
     "smollm": ("smollm",),
+    "glm": ("glm-",),
+    "kimi": ("kimi", "moonshot"),
+    "granite": ("granite",),
+    "olmo": ("olmo",),
+}
+# Who serves nobody's models but their own: as a provider, or as a router's upstream.
+MAKERS = {
+    "openai": "gpt",
+    "anthropic": "claude",
+    "google": "gemini",
+    "google ai studio": "gemini",
+    "mistral": "mistral",
+    "deepseek": "deepseek",
+    "xai": "grok",
+    "cohere": "command",
+    "moonshot ai": "kimi",
 }
 
 
@@ -105,20 +122,57 @@ def _other_model(found: Facts) -> str:
 
 def _judge(found: Facts) -> str:
     """Models favour answers of their own family (Zheng et al. 2023, "Judging LLM-as-a-Judge", self-enhancement)."""
-    judge = (found["provenance"]["impl"] or {}).get("judge") or {}
-    name, judged = str(judge.get("model") or ""), str(found["provenance"]["model"].get("model") or "")
-    if not name or (name != judged and (not family(name) or family(name) != family(judged))):
+    judge = found["provenance"]["judge"]
+    if judge is None:
         return ""
+    judging = _names(judge, judge["served"])
+    judged = _names(found["provenance"]["model"], found["provenance"]["served"])
+    if _bare(judging) & _bare(judged):
+        why = "is the model that it judges"
+    elif shared := sorted(families(judging) & families(judged)):
+        why = f"is of the same family as the model that it judges ({', '.join(shared)})"
+    else:
+        return ""
+    named = words.one_line(judge["model"], 80)
+    served = [name for name, _ in judging if _plain(name) != _plain(judge["model"])]
+    known = f", which answered as {words.one_line(served[0], 80)}," if served else ""
     return (
-        f"The judge {words.one_line(name, 80)} is of the same family as the model that it judges, and may favour it. "
-        "Judge again with another: a rescore with phase_models.judge."
+        f"The judge {named}{known} {why}, and may favour it. Judge again with another: a rescore with "
+        "phase_models.judge."
     )
 
 
-def family(model: str) -> str:
-    """Whose kind a model is, by its name; "" where that can't be told."""
-    name = model.lower().rpartition("/")[2]
-    return next((label for label, signs in FAMILIES.items() if any(sign in name for sign in signs)), "")
+def _names(asked: Facts, served: Sequence[Facts]) -> list[tuple[str, str]]:
+    """(name, who serves it) of one side: as it was asked for, then as answers name themselves."""
+    pinned = ((asked.get("params") or {}).get("provider") or {}) if isinstance(asked.get("params"), Mapping) else {}
+    order = pinned.get("order") if isinstance(pinned, Mapping) else None
+    hosts = [host for host in order if isinstance(host, str)] if isinstance(order, list) else []
+    first = [(str(asked.get("model") or ""), host) for host in (str(asked.get("provider") or ""), *hosts)]
+    told = [(name, host) for name, _, host in (str(one["name"]).partition(" via ") for one in served)]
+    return [pair for pair in [*first, *told] if pair[0]]
+
+
+def _plain(name: str) -> str:
+    """A model's name without whoever offers it, and without a date."""
+    return SNAPSHOT.sub("", name.lower().rpartition("/")[2])
+
+
+def _bare(names: Sequence[tuple[str, str]]) -> set[str]:
+    return {_plain(name) for name, _ in names}
+
+
+def families(names: Sequence[tuple[str, str]]) -> set[str]:
+    """Whose kind these models are: by their names, else by who serves them; empty where neither tells."""
+    return {label for name, host in names for label in _families(name) or {MAKERS.get(host.lower(), "")}} - {""}
+
+
+def _families(name: str) -> set[str]:
+    bare = name.lower().rpartition("/")[2]
+    return {label for label, signs in FAMILIES.items() if any(_shows(bare, sign) for sign in signs)}
+
+
+def _shows(name: str, sign: str) -> bool:
+    return name.startswith(sign[1:]) if sign.startswith("^") else sign in name
 
 
 def _estimated(found: Facts) -> str:

@@ -1,23 +1,29 @@
 """The audit of a run: which outputs a second reader reads otherwise than the scorer did. Free, without a model."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.db import connection
 
-from runs.models import Run, TaskResult
+from runs import gateway_keys
+from runs.call_bodies import assembled, unpack
+from runs.models import Run
 from runs.pages import words
-from runs.reporting.audit import readers
+from runs.reporting.audit.choosing import Chooser
+from runs.reporting.audit.matching import Matcher
+from runs.reporting.audit.readers import Reading
 
 MOST_NOT_PASSED, MOST_PASSED = 3000, 1000  # outputs that are read again, evenly over the run
-MOST_BYTES = 64 << 10  # of an output, and of a row: longer ones are left out
+MOST_BYTES = 64 << 10  # of an output, of a row, and of a judge's reply: longer ones are left out
 MOST_ROWS = 200  # disagreements that are listed
 _CHUNK = 200
 MUCH = 0.02  # a larger share of disagreement is worth a flag
+SIDES = ("missed", "differs", "lenient")  # as they are listed
 
 _OUTPUTS = """
-SELECT r.id, r.task_id, r.trial, r.outcome, r.error_class, r.metrics ->> 'extracted', r.output_preview,
+SELECT r.id, r.task_id, r.trial, r.outcome, r.error_class, r.metrics ->> 'extracted', r.output_preview, r.ordinal,
        o.output, t.row
 FROM runs_taskresult r
 JOIN runs_output o ON o.run_id = r.run_id AND o.ordinal = r.ordinal AND o.attempt = r.attempt
@@ -26,63 +32,90 @@ WHERE r.run_id = %(run)s AND r.live AND r.ordinal = ANY(%(ordinals)s)
   AND octet_length(o.output) <= %(most)s AND octet_length(t.row) <= %(most)s
 ORDER BY r.ordinal
 """
+# The last thing that the judge said of each cell: after a repair that is the repaired reply.
+_REPLIES = """
+SELECT DISTINCT ON (ordinal) ordinal, response, streamed FROM runs_modelcall
+WHERE run_id = %(run)s AND ordinal = ANY(%(places)s) AND status = 'settled' AND octet_length(response) <= %(most)s
+ORDER BY ordinal, id DESC
+"""
+_EVENLY = """
+SELECT ordinal FROM (
+    SELECT ordinal, row_number() OVER (ORDER BY ordinal) - 1 AS at, count(*) OVER () AS every
+    FROM runs_taskresult WHERE run_id = %(run)s AND live AND outcome = ANY(%(outcomes)s)
+) AS cells
+WHERE at %% greatest(1, (every + %(most)s - 1) / %(most)s) = 0 ORDER BY ordinal
+"""
+
+
+class _Cell(NamedTuple):
+    """``row``: as it was uploaded. ``reply``: what a judge said of it, where it was asked."""
+
+    result: Mapping[str, Any]
+    output: Any
+    row: Mapping[str, Any]
+    reply: str | None
 
 
 def audit(run: Run) -> dict[str, Any]:
     """The whole audit with its rows. It depends on the run alone: the same run gives the same audit."""
-    looked = _Looked(run)
-    for cell in _cells(run):
-        looked.at(*cell)
-    return looked.document()
+    with Matcher() as matcher:
+        looked = _Looked(run, Chooser(run, matcher))
+        for cell in _cells(run, judged=looked.chooser.judged):
+            looked.at(cell)
+        return looked.document()
 
 
 class _Looked:
     """What the second reader has found so far."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        grader = run.impl.grader if run.impl is not None else None
-        self.own_code = grader is None
-        self.reader = readers.of_grader(grader) if grader is not None else None
-        self.counts = {"looked_at": 0, "unread": 0, "agreed": 0, "missed": 0, "lenient": 0}
+    def __init__(self, run: Run, chooser: Chooser) -> None:
+        self.run, self.chooser = run, chooser
+        self.counts = {"looked_at": 0, "unread": 0, "agreed": 0, "missed": 0, "lenient": 0, "differs": 0}
         self.rows: list[dict[str, Any]] = []
         self.how: dict[str, int] = {}
+        self.read = 0
 
-    def at(self, result: Mapping[str, Any], output: Any, row: Mapping[str, Any]) -> None:
-        reader = self.reader if not self.own_code else readers.of_row(row)
+    def at(self, cell: _Cell) -> None:
+        self.read += 1
+        reader = self.chooser.of(cell.row, cell.reply)
         if reader is None:
             return
         self.counts["looked_at"] += 1
         self.how[reader.words] = self.how.get(reader.words, 0) + 1
-        second = reader.read(output, row)
-        if second.passed is None:
-            self.counts["unread"] += 1
-            return
-        side = _side(result["outcome"] == "passed", second.passed)
+        second = reader.read(cell.output, cell.row, cell.reply)
+        side = _side(cell.result["outcome"] == "passed", second)
         self.counts[side] += 1
-        if side != "agreed" and len(self.rows) < MOST_ROWS:
-            self.rows.append(_row(result, second.answer, second.passed, side))
+        if side in SIDES and len(self.rows) < MOST_ROWS:
+            self.rows.append(_row(cell.result, second, side))
 
     def document(self) -> dict[str, Any]:
         scored = self.run.passed + self.run.failed + self.run.unscored
         how = sorted(self.how, key=lambda each: (-self.how[each], each))
+        applicable = bool(self.counts["looked_at"])
+        reason = None if applicable else self.chooser.why_none(scored, self.read)
         return {
-            "applicable": bool(self.counts["looked_at"]),
+            "applicable": applicable,
+            "reason": reason,
             "how": how,
-            "own_code": self.own_code,
+            "own_code": self.chooser.own_code,
             "of": scored,
             **self.counts,
-            "sentence": sentence(self.counts, scored, self.own_code),
-            "rows": sorted(self.rows, key=lambda row: row["side"] != "missed"),
+            "sentence": reason or sentence(self.counts, scored),
+            "rows": sorted(self.rows, key=lambda row: SIDES.index(row["side"])),
         }
 
 
-def _side(first: bool, second: bool) -> str:
-    return "agreed" if first == second else "missed" if second else "lenient"
+def _side(passed: bool, second: Reading) -> str:
+    """Of an answer that passed its tests no other program is asked for: the right one was found."""
+    if second.other is not None:
+        return "differs" if second.other and not passed else "agreed"
+    if second.passed is None:
+        return "unread"
+    return "agreed" if passed == second.passed else "missed" if second.passed else "lenient"
 
 
-def _row(result: Mapping[str, Any], answer: str | None, passed: bool, side: str) -> dict[str, Any]:
-    first = result["extracted"] or result["output_preview"]
+def _row(result: Mapping[str, Any], second: Reading, side: str) -> dict[str, Any]:
+    first = second.first if second.first is not None else result["extracted"] or result["output_preview"]
     return {
         "id": result["id"],
         "task_id": result["task_id"],
@@ -90,20 +123,12 @@ def _row(result: Mapping[str, Any], answer: str | None, passed: bool, side: str)
         "side": side,
         "first": {"answer": first[:300], "passed": result["outcome"] == "passed", "outcome": result["outcome"],
                   "error_class": result["error_class"]},
-        "second": {"answer": (answer or "")[:300], "passed": passed},
+        "second": {"answer": (second.answer or "")[:300], "passed": second.passed},
     }  # fmt: skip
 
 
-def sentence(counts: Mapping[str, int], scored: int, own_code: bool) -> str:
-    """What the audit says, in one or two sentences."""
-    if not scored:
-        return "There is no output to read again."
-    if not counts["looked_at"]:
-        return (
-            "No second reader knows rows of this form, so nothing was read again."
-            if own_code
-            else "No second reader is known for graders of this kind, so nothing was read again."
-        )
+def sentence(counts: Mapping[str, int], scored: int) -> str:
+    """What an audit that looked at outputs says, in one or two sentences."""
     looked = f"A second reader looked at {words.plural(counts['looked_at'], 'output')}"
     looked += f" of {scored:,}" if counts["looked_at"] < scored else ""
     said = []
@@ -111,6 +136,8 @@ def sentence(counts: Mapping[str, int], scored: int, own_code: bool) -> str:
         said.append(f"your scorer probably misses {words.plural(counts['missed'], 'right answer')}")
     if counts["lenient"]:
         said.append(f"it passes {words.plural(counts['lenient'], 'answer')} that the second reader reads as wrong")
+    if counts["differs"]:
+        said.append(f"from {words.plural(counts['differs'], 'answer')} that did not pass it takes another program")
     if not said:
         return f"{looked} and read none otherwise than the scorer."
     return f"{looked}: {', and '.join(said)}."
@@ -118,25 +145,46 @@ def sentence(counts: Mapping[str, int], scored: int, own_code: bool) -> str:
 
 def much(document: Mapping[str, Any]) -> bool:
     """Whether the two readers differ so often that a person should look."""
-    differ = int(document["missed"]) + int(document["lenient"])
+    differ = sum(int(document[side]) for side in SIDES)
     return differ > MUCH * int(document["looked_at"])
 
 
-def _cells(run: Run) -> Iterator[tuple[dict[str, Any], Any, dict[str, Any]]]:
-    """(result, output, row as uploaded) of the cells that are read again, in task order."""
+def _cells(run: Run, *, judged: bool) -> Iterator[_Cell]:
+    """The cells that are read again, in task order; a chunk of them is in memory at a time."""
     chosen = _chosen(run)
     for start in range(0, len(chosen), _CHUNK):
-        params = {
-            "run": run.id, "subset": run.subset_id, "ordinals": chosen[start : start + _CHUNK], "most": MOST_BYTES
-        }  # fmt: skip
+        ordinals = chosen[start : start + _CHUNK]
+        params = {"run": run.id, "subset": run.subset_id, "ordinals": ordinals, "most": MOST_BYTES}
         with connection.cursor() as cursor:
             cursor.execute(_OUTPUTS, params)
             found = cursor.fetchall()
+        replies = _replies(run, ordinals) if judged else {}
         names = ("id", "task_id", "trial", "outcome", "error_class", "extracted", "output_preview")
-        for *told, output, row in found:
-            given, expected = _parsed(output), _parsed(row)
-            if isinstance(expected, dict):
-                yield dict(zip(names, told, strict=True)), given, expected
+        for *told, ordinal, output, row in found:
+            given, uploaded = _parsed(output), _parsed(row)
+            if isinstance(uploaded, dict):
+                yield _Cell(dict(zip(names, told, strict=True)), given, uploaded, replies.get(ordinal))
+
+
+def _replies(run: Run, ordinals: Sequence[int]) -> dict[int, str]:
+    """The judge's last words by cell."""
+    places = [gateway_keys.judged(ordinal) for ordinal in ordinals]
+    with connection.cursor() as cursor:
+        cursor.execute(_REPLIES, {"run": run.id, "places": places, "most": MOST_BYTES})
+        found = cursor.fetchall()
+    said = {gateway_keys.judged(place): _said(stored, streamed) for place, stored, streamed in found}
+    return {ordinal: text for ordinal, text in said.items() if text is not None}
+
+
+def _said(stored: bytes | memoryview, streamed: bool) -> str | None:
+    """The text of a stored answer to a chat completion; None where it holds none."""
+    try:
+        body = unpack(stored)
+        answer = assembled(body) if streamed else json.loads(body)
+        text = answer["choices"][0]["message"]["content"] if answer else None
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError, zlib.error):
+        return None
+    return text if isinstance(text, str) else None
 
 
 def _parsed(text: str) -> Any:
@@ -148,15 +196,10 @@ def _parsed(text: str) -> Any:
 
 def _chosen(run: Run) -> list[int]:
     """Ordinals, evenly over the run, more of those that did not pass."""
-    live = TaskResult.objects.filter(run=run, live=True)
-    not_passed = _evenly(
-        live.filter(outcome__in=("failed", "unscored")).order_by("ordinal").values_list("ordinal", flat=True),
-        MOST_NOT_PASSED,
-    )
-    passed = _evenly(live.filter(outcome="passed").order_by("ordinal").values_list("ordinal", flat=True), MOST_PASSED)
-    return sorted([*not_passed, *passed])
-
-
-def _evenly(found: Iterable[int], most: int) -> Sequence[int]:
-    every = list(found)
-    return every[:: max(1, -(-len(every) // most))]
+    wanted = ((("failed", "unscored"), MOST_NOT_PASSED), (("passed",), MOST_PASSED))
+    found: list[int] = []
+    with connection.cursor() as cursor:
+        for outcomes, most in wanted:
+            cursor.execute(_EVENLY, {"run": run.id, "outcomes": list(outcomes), "most": most})
+            found += [row[0] for row in cursor.fetchall()]
+    return sorted(found)

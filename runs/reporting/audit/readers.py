@@ -1,4 +1,4 @@
-"""The second readers: the graders' own parts with other settings. Pure, without a model; nothing of a user's is run.
+"""The second readers of typed answers: the graders' own parts with other settings. Pure, without a model.
 
 A reader that can't find an answer says nothing: only what both can read can differ.
 """
@@ -6,7 +6,7 @@ A reader that can't find an answer says nothing: only what both can read can dif
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from kernel.errors import DomainError
 from registry.graders.compiling import kit
@@ -28,10 +28,26 @@ _KEPT = {
 
 @dataclass(frozen=True)
 class Reading:
-    """``passed`` None: nothing could be read. ``answer``: what was read, short."""
+    """``passed`` None: nothing could be read, or nothing was tried. ``answer``: what was read, short.
+
+    ``first``: what the scorer took, where the reader can tell it. ``other``: whether the two take different programs.
+    """
 
     answer: str | None
     passed: bool | None
+    first: str | None = None
+    other: bool | None = None
+
+
+class SecondReader(Protocol):
+    """``words``: how it reads, for people."""
+
+    @property
+    def words(self) -> str: ...
+
+    def read(self, output: Any, row: Mapping[str, Any], reply: str | None = None) -> Reading:
+        """What it makes of an output of this row (as it was uploaded). ``reply``: what a judge said of it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -42,13 +58,12 @@ class Reader:
     grader: Mapping[str, Any]  # with its defaults
     place: str = "whole"
 
-    def read(self, output: Any, row: Mapping[str, Any]) -> Reading:
-        """What it makes of an output of this row (as it was uploaded)."""
+    def read(self, output: Any, row: Mapping[str, Any], reply: str | None = None) -> Reading:
         parts = kit(self.grader)
         try:
             expected = parts["expected_of"](row)
             text = (
-                parts["text_of"](output) if self.place == "whole" else _place(parts["answer_text"](output), self.place)
+                parts["text_of"](output) if self.place == "whole" else placed(parts["answer_text"](output), self.place)
             )
             told = parts["grade"](text if isinstance(output, str) or self.place != "whole" else output, expected)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -60,7 +75,8 @@ class Reader:
         return Reading(metrics.get("extracted"), passed)
 
 
-def _place(text: str, place: str) -> str:
+def placed(text: str, place: str) -> str:
+    """The part of an answer that is looked at: its last line, or its first and last line where it is long."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
@@ -70,7 +86,7 @@ def _place(text: str, place: str) -> str:
 
 
 def of_grader(grader: Mapping[str, Any]) -> Reader | None:
-    """The second reader of a run that was scored by a grader; None where none is known for its kind."""
+    """The second reader of a run whose grader reads a typed answer; None for other kinds."""
     kind = str(grader["kind"])
     kept = {name: grader[name] for name in _KEPT.get(kind, ()) if name in grader}
     cut = grader.get("extract") is not None
@@ -98,7 +114,7 @@ def of_row(row: Mapping[str, Any]) -> Reader | None:
             return _made("the choice that the whole answer names", {"kind": "choice", "choices_field": field})
         if any(name in given for name in ("functions", "function", "tools")) and isinstance(expected, list | dict):
             return _made("calls in any order, in text too, strings compared loosely", _loose_calls({}))
-    if _number(expected):
+    if number(expected):
         return _made("the number that the answer ends with", {"kind": "numeric"})
     texts = expected if isinstance(expected, list) else [expected]
     if texts and all(isinstance(one, str) and 0 < len(one.strip()) <= SHORT for one in texts):
@@ -119,7 +135,8 @@ def _containing(kept: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _number(value: Any) -> bool:
+def number(value: Any) -> bool:
+    """Whether an expected value is one number."""
     if isinstance(value, bool):
         return False
     if isinstance(value, str):

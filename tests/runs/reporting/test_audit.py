@@ -60,11 +60,6 @@ def test_it_says_nothing_of_rows_that_it_does_not_know(odd):
     assert readers.of_row(odd) is None
 
 
-@pytest.mark.parametrize("kind", ["regex", "code", "judge"])
-def test_it_says_nothing_for_graders_without_a_second_reader(kind):
-    assert readers.of_grader({"kind": kind}) is None
-
-
 def strict(owner, outputs: list[tuple[str, str]], *, grader: dict[str, Any] | None, **fields: Any) -> Run:
     """An ended run whose tasks all expect "Paris"; ``outputs``: (what was said, how it ended)."""
     impl = make.benchmark(owner, tasks=len(outputs))
@@ -86,9 +81,10 @@ SAID = [("Paris", "passed")] * 6 + [("It is Paris!", "failed")] * 3 + [("Rome", 
 def test_it_lists_what_is_read_otherwise(api, alice, grader):
     run = strict(alice, SAID, grader=grader)
     found = api(alice).get(f"runs/{run.id}/audit").json
-    assert {name: found[name] for name in ("looked_at", "agreed", "missed", "lenient", "unread")} == {
-        "looked_at": 11, "agreed": 7, "missed": 3, "lenient": 1, "unread": 0,
+    assert {name: found[name] for name in ("looked_at", "agreed", "missed", "lenient", "unread", "differs")} == {
+        "looked_at": 11, "agreed": 7, "missed": 3, "lenient": 1, "unread": 0, "differs": 0,
     }  # fmt: skip
+    assert (found["applicable"], found["reason"]) == (True, None)
     assert "probably misses 3 right answers" in found["sentence"]
     assert "passes 1 answer that" in found["sentence"]
     assert [each["side"] for each in found["rows"]] == ["missed"] * 3 + ["lenient"]

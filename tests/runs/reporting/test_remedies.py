@@ -131,3 +131,18 @@ def test_likeness_puts_the_same_words_together():
     texts = ["Timeout after 31 s", "timeout after 7 s", "no such key", "", "Timeout after 2 s", ""]
     assert likeness.groups(texts) == [[0, 1, 4], [3, 5], [2]]
     assert likeness.groups([]) == []
+
+
+def test_what_left_no_output_cannot_be_graded_anew(api, alice):
+    run = make.run(alice, planned=8)
+    make.start(run)
+    make.results(run, ["passed"] * 3 + ["failed"] + ["unscored"] * 3 + ["errored"])
+    make.end(run)
+    [raised, *_] = run.results.filter(outcome="unscored").values_list("ordinal", flat=True)
+    fault = {"error_class": "scorer_exception", "message": "solve raised"}
+    run.outputs.filter(ordinal=raised).update(output=None, fault=fault)
+    offer = offers(api, alice, run, "scorer_exception")[0]
+    assert offer["cells"] == 6
+    assert offer["label"].endswith("grade the stored outputs anew: 2 cells without a score")
+    run.outputs.filter(ordinal__in=run.results.filter(outcome="unscored").values("ordinal")).update(fault=fault)
+    assert [each["kind"] for each in offers(api, alice, run, "scorer_exception")] == ["replay"]

@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.models import User
 from registry.models import Subset, Task
 from runs.models import Artifact, ReviewFlag, Run
+from runs.pages import words
 from runs.reporting import facts, storing
 from tests.factories import runs as make
 
@@ -215,3 +216,27 @@ def test_a_failing_report_fails_no_run(alice, monkeypatch, caplog):
     storing.at_the_end(run)
     assert "was not made" in caplog.text
     assert not ReviewFlag.objects.filter(run=run).exists()
+
+
+def test_it_has_one_p95_in_api_page_and_report(api, client, alice):
+    """Between the two nearest cells: 1,000 and 20,000 ms are so far apart that the nearest cell's would be seen."""
+    run = make.run(alice, planned=11)
+    make.start(run)
+    rows = make.results(run, ["passed"] * 10 + ["errored"])
+    for at, row in enumerate(rows):
+        row.duration_ms = 20_000 if at >= 9 else 1_000
+        row.save()
+    make.end(run)
+    told = api(alice).get(f"runs/{run.id}/tasks").json["summary"]
+    report = get(api, alice, run).json
+    assert told["duration_ms_p95"] == 1_000 + round(0.55 * 19_000)
+    assert (told["duration_ms_p50"], report["latency"]["p50"]) == (1_000, 1_000)
+    assert report["latency"]["p95"] == report["summary"]["duration_ms_p95"] == told["duration_ms_p95"]
+    said = words.span(told["duration_ms_p95"] / 1000)
+    client.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
+    for text in (
+        get(api, alice, run, "html").content.decode(),
+        get(api, alice, run, "markdown").content.decode(),
+        client.get(f"/runs/{run.id}").content.decode(),
+    ):
+        assert re.search(rf"95% within(?:</dt><dd>| ){said}", text)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from runs import gateway_keys
 from runs.models import ReviewFlag, ReviewRemark, Run
 from runs.reporting import storing
 from tests.factories import runs as make
@@ -54,6 +55,37 @@ def test_j21_a_judge_of_the_judged_models_family_is_marked(alice, judge, raised)
     run = ended(alice, GOOD)
     type(run.impl).objects.filter(pk=run.impl_id).update(judge={"model": judge, "provider": "openrouter"})
     assert ("judge_of_one_family" in codes(run)) is raised
+
+
+QWEN = {"model": "qwen/qwen3-32b", "provider": "openrouter", "params": {}}
+ALIAS = {"model": "team-model", "provider": "vllm", "params": {}}
+PINNED = {**ALIAS, "params": {"provider": {"order": ["DeepSeek"], "allow_fallbacks": False}}}
+
+
+@pytest.mark.parametrize(
+    ("sut", "served", "judge", "answers_as", "words"),
+    [
+        (QWEN, {}, ("acme/unknown-1", "openrouter"), ("qwen/qwen3-235b", "X"), "which answered as qwen/qwen3-235b"),
+        (ALIAS, {"gpt-4o-2024-08-06": 9}, ("gpt-4o", "openai"), ("gpt-4o-2024-11-20", None), "is the model that it"),
+        (ALIAS, {"m-1": 9}, ("m-1", "vllm"), None, "is the model that it judges"),
+        (ALIAS, {"team-model via Anthropic": 9}, ("claude-haiku-4-5", "anthropic"), None, "same family"),
+        (PINNED, {"team-model": 9}, ("deepseek-chat", "deepseek"), None, "(deepseek)"),
+        (QWEN, {}, ("acme/unknown-1", "openrouter"), ("acme/unknown-1", "DeepInfra"), ""),
+        ({**QWEN, "model": "marco-o1"}, {}, ("gpt-4o", "openai"), None, ""),
+    ],
+)
+def test_j21_a_judge_is_known_by_what_answered_and_by_who_served_it(alice, sut, served, judge, answers_as, words):
+    run = ended(alice, GOOD, sut=sut)
+    Run.objects.filter(id=run.id).update(served=served)
+    asked = {"model": judge[0], "provider": judge[1]}
+    type(run.impl).objects.filter(pk=run.impl_id).update(judge=asked)
+    if answers_as:
+        call = make.call(run, gateway_keys.judged(0))
+        call.model_served, call.upstream = answers_as
+        call.save()
+    assert ("judge_of_one_family" in codes(run)) is bool(words)
+    detail = ReviewFlag.objects.filter(run=run, code="judge_of_one_family").values_list("detail", flat=True)
+    assert words in "".join(detail)
 
 
 @pytest.mark.parametrize(("outcomes", "code"), [(["passed"] * 12, "all_passed"), (["failed"] * 12, "all_failed")])
