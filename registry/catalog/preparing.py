@@ -127,8 +127,8 @@ def mmlu_cot_prompts(content: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """
     for subject, text in content.items():
         for number, (question, answer) in enumerate(_QUESTION.findall(text)):
-            asked, _, listed = question.rpartition("\n")
-            options, letter = _OPTION.findall(listed), _ANSWER.search(answer)
+            asked, first, listed = question.rpartition("\n(A) ")
+            options, letter = _OPTION.findall(first + listed), _ANSWER.search(answer)
             if letter and [one for one, _ in options] == ["A", "B", "C", "D"]:
                 yield {
                     "id": f"{subject}-{number}",

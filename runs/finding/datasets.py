@@ -2,14 +2,20 @@
 
 import re
 from dataclasses import dataclass
+from urllib.parse import parse_qsl
 
 Span = tuple[int, int]
-_URL = re.compile(r"(?:https?|hf)://[!-~]+", re.IGNORECASE)
+_URL = re.compile(r"(?:https?|hf|huggingface)://[!-~]+", re.IGNORECASE)
 _HUB = re.compile(
-    r"^(?:https?://(?:www\.)?(?:huggingface\.co|hf\.co)/datasets/|hf://datasets/)(?P<ref>[\w.-]+/[\w.-]+)"
-    r"(?:/viewer/(?P<config>[\w.-]+)(?:/(?P<split>[\w.-]+))?)?(?:@(?P<revision>\w+))?",
+    r"^(?:https?://(?:www\.)?(?:huggingface\.co|hf\.co)/datasets/|(?:hf|huggingface)://datasets/)"
+    r"(?P<ref>[\w.-]+/[\w.-]+)"
+    r"(?:/viewer/(?P<config>[\w.-]+)(?:/(?P<split>[\w.-]+))?)?(?:@(?P<revision>\w+))?"
+    r"(?:/(?:resolve|blob|raw)/(?P<of>[\w.-]+)/(?P<path>[\w./+-]+))?(?:/tree/(?P<tree>[\w.-]+))?"
+    r"(?:\?(?P<query>[\w=&.-]+))?",
     re.IGNORECASE | re.ASCII,
 )
+# A page of GitHub that shows a file; the file itself lies elsewhere.
+_SHOWN = re.compile(r"^https://github\.com/(?P<repo>[\w.-]+/[\w.-]+)/(?:blob|raw)/(?P<rest>[^?#]+)", re.IGNORECASE)
 SLASHED = re.compile(
     r"(?<![A-Za-z0-9/.:@_-])(?P<ref>[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*)(?![A-Za-z0-9/@:_-])"
 )
@@ -24,7 +30,10 @@ _DETAIL = re.compile(
     r"\b(?P<what>config|configuration|subset|split|revision)\s*[=:]?\s*[\"']?(?P<value>[A-Za-z0-9][\w.-]*)",
     re.IGNORECASE,
 )
-_NOT_A_VALUE = frozenset(["of", "the", "with", "on", "and", "for", "from", "in", "to", "is"])
+_CHOICE = re.compile(
+    r"huggingface:(?P<ref>[\w.-]+(?:/[\w.-]+)?)(?:#(?P<config>[^/]*)(?:/(?P<split>[^/]+))?)?", re.ASCII
+)
+_NOT_A_VALUE = frozenset(["of", "the", "with", "on", "and", "for", "from", "in", "to", "is", "into", "by", "up"])
 
 
 @dataclass(frozen=True)
@@ -37,10 +46,16 @@ class Named:
     config: str | None = None
     split: str | None = None
     revision: str | None = None
+    path: str | None = None
+
+    def choice(self) -> str:
+        """The id of a choice that tells all of it but the revision and the path: huggingface:owner/name#config/split"""
+        place = "/".join((self.config or "", self.split or "")).rstrip("/")
+        return f"{self.kind}:{self.ref}{f'#{place}' if place else ''}"
 
     def source(self) -> dict[str, str]:
         """As Find hands it on."""
-        details = {"config": self.config, "split": self.split, "revision": self.revision}
+        details = {"config": self.config, "split": self.split, "revision": self.revision, "path": self.path}
         given = {name: value for name, value in details.items() if value is not None}
         return {
             "kind": self.kind,
@@ -48,6 +63,12 @@ class Named:
             **given,
             "name": self.ref if self.kind == "huggingface" else _end(self.ref),
         }
+
+
+def of_choice(choice: str) -> Named | None:
+    """The data set behind the id of a choice; None where it is none of these."""
+    found = _CHOICE.fullmatch(choice)
+    return found and Named("huggingface", found["ref"], (0, 0), found["config"] or None, found["split"] or None)
 
 
 def addresses(text: str) -> list[Named]:
@@ -58,10 +79,24 @@ def addresses(text: str) -> list[Named]:
         span = (one.start(), one.start() + len(address))
         hub = _HUB.match(address)
         if hub:
-            found.append(Named("huggingface", hub["ref"], span, hub["config"], hub["split"], hub["revision"]))
+            found.append(_of_hub(hub, span))
         elif address.lower().startswith("http"):
-            found.append(Named("url", address, span))
+            found.append(Named("url", _file(address), span))
     return found
+
+
+def _of_hub(hub: re.Match[str], span: Span) -> Named:
+    """With what the address says: a page of the viewer, a file at a revision, or promptfoo's ?config=…&split=…"""
+    asked = dict(parse_qsl(hub["query"] or ""))
+    config = hub["config"] or asked.get("config") or asked.get("subset")
+    revision = hub["revision"] or hub["of"] or hub["tree"] or asked.get("revision")
+    revision = None if revision == "main" else revision
+    return Named("huggingface", hub["ref"], span, config, hub["split"] or asked.get("split"), revision, hub["path"])
+
+
+def _file(address: str) -> str:
+    shown = _SHOWN.match(address)
+    return f"https://raw.githubusercontent.com/{shown['repo']}/{shown['rest']}" if shown else address
 
 
 def said(text: str, known: frozenset[str]) -> list[Named]:

@@ -8,27 +8,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from registry.catalog import all_entries, get
-from runs.finding import datasets, harnesses, quantities
+from registry.catalog import get
+from runs.finding import datasets, harnesses, placed, quantities, shipped
 from runs.finding.benchmarks import candidates, choosing, names, overlaps
 from runs.finding.benchmarks.candidates import Candidate, Json
 from runs.finding.benchmarks.choosing import Outcome
-from runs.finding.benchmarks.names import Index, Mention, Target
+from runs.finding.benchmarks.names import HINTED, STRONG, Index, Mention, Target
 from runs.finding.benchmarks.overlaps import Words
 from runs.finding.known import Known
 from runs.finding.suts import settling
 from runs.finding.words import plain, split, squash
 
+LIKE_A_TASK = 0.9  # a task of a harness with the same rows, which only asks otherwise
 _LONGEST = 3_000  # signs that are read: a request is a few sentences
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Why the request can't be carried out as it is. ``choices``: [{"id", "name", "reason"}], maybe none."""
+    """Why the request can't be carried out as it is. ``choices``: [{"id", "name", "reason"}], maybe none.
+
+    ``unknown``: a name in it that neither registry nor catalogue knows, and that may be looked for elsewhere; or "".
+    """
 
     code: str
     question: str
     choices: tuple[Json, ...] = ()
+    unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,13 @@ def read(request: str, known: Known, hints: Sequence[str] = (), answers: Sequenc
     rest = quantities.blanked(rest, counts.spans)
     index = names.index(known)
     said = Words(rest, split(rest), index)
-    found, outright, lost = _named(said, datasets_said, tasks, text)
+    found, outright = _named(said, datasets_said, tasks)
     outright += _unplaced(models, known, index)
-    outcome = _chosen(answers, known, said, found, outright) or choosing.choose(said, found, outright)
-    if lost and not found:
-        outcome = Outcome((), "unresolved_request", f"The catalogue knows no benchmark that {lost} is.")
+    outcome = (
+        _chosen(answers, known, said, found, outright)
+        or _unscored(tasks, found)
+        or _of_a_harness(choosing.choose(said, found, outright), asked, said, found, outright)
+    )
     made = _reading(outcome, counts)
     made = replace(made, harness=_harness(asked, tasks, made))
     counts = replace(counts, bare=() if counts.limits else overlaps.bare_numbers(said, found))
@@ -80,38 +87,79 @@ def read(request: str, known: Known, hints: Sequence[str] = (), answers: Sequenc
 def _datasets(text: str) -> list[datasets.Named]:
     found = datasets.addresses(text)
     rest = quantities.blanked(text, [one.span for one in found])
-    return [*found, *datasets.said(rest, frozenset(_by_dataset()))]
-
-
-def _by_dataset() -> dict[str, list[Target]]:
-    """Data set, in lower case -> the entries whose rows it holds."""
-    found: dict[str, list[Target]] = {}
-    for entry in all_entries():
-        for locator in entry.locators:
-            if locator["source"] == "huggingface":
-                found.setdefault(locator["dataset"].lower(), []).append(Target(entry))
-    return found
+    return [*found, *datasets.said(rest, placed.datasets())]
 
 
 def _named(
-    said: Words, sets: Sequence[datasets.Named], tasks: Sequence[harnesses.Task], text: str
-) -> tuple[list[Mention], list[datasets.Named], str | None]:
-    """(mentions, data sets that are no entry's, a harness task that is no entry's)"""
+    said: Words, sets: Sequence[datasets.Named], tasks: Sequence[harnesses.Task]
+) -> tuple[list[Mention], list[datasets.Named]]:
+    """(mentions, data sets that are no entry's)"""
     found = names.mentions(said.text, list(said.words), said.names)
-    outright, lost, by_dataset = [], None, _by_dataset()
+    outright = []
     for one in sets:
-        entries = by_dataset.get(one.ref.lower(), []) if one.kind == "huggingface" else []
-        if entries:
-            found.append(Mention(tuple(entries), *one.span, 1.0, f"holds the rows of {one.ref}"))
+        held = _held(one)
+        if held:
+            targets = tuple(dict.fromkeys(Target(each.entry) for each in held))
+            part = held[0].part if len(held) == 1 else None
+            found.append(Mention(targets, *one.span, 1.0, f"holds the rows of {one.ref}", part))
         else:
             outright.append(one)
     for task in tasks:
-        if task.slug is None:
-            lost = task.task
-        else:
+        if task.slug is not None:
             reason = f"is what {task.task} measures"
             found.append(Mention((Target(get(task.slug)),), *task.span, 1.0, reason, part=task.part))
-    return found, outright, lost
+    return found, outright
+
+
+def _held(named: datasets.Named) -> list[placed.Placed]:
+    """The entries and parts whose rows these are: not where another file, config, split or state of it is meant."""
+    if named.kind != "huggingface" or named.path or named.revision or named.ref.lower() not in placed.datasets():
+        return []
+    held = [one for one in placed.at(named.ref) if None in (named.split, one.split) or named.split == one.split]
+    whole = [one for one in held if one.part is None and named.config in (None, one.config)]
+    return whole or [one for one in held if one.config == named.config and not one.filtered]
+
+
+def _unscored(tasks: Sequence[harnesses.Task], found: Sequence[Mention]) -> Outcome | None:
+    """A task of a harness that is no entry of the catalogue: it is named, and nothing is run in its place."""
+    lost = next((one for one in tasks if one.slug is None), None)
+    if lost is None:
+        return None
+    sure = [one for one in found if one.weight >= STRONG]
+    others = [candidates.of(target, one.part, HINTED, one.reason) for one in sure for target in one.targets]
+    if lost.shipped is not None:
+        shown = [*shipped.offers(lost.shipped), *others]
+        return Outcome(tuple(shown[: choosing.SHOWN]), "harness_only", shipped.words(lost.shipped))
+    called = shipped.CALLED[lost.harness]
+    near = shipped.near(lost.task.removeprefix("inspect_evals/"), lost.harness)
+    alike = f" Written alike: {', '.join(near)}." if near else ""
+    return Outcome(tuple(others[: choosing.SHOWN]), "unresolved_request", f"{called} has no task {lost.task}.{alike}")
+
+
+def _of_a_harness(
+    outcome: Outcome,
+    asked: Sequence[tuple[str, Any]],
+    said: Words,
+    found: Sequence[Mention],
+    outright: Sequence[datasets.Named],
+) -> Outcome:
+    """Where the unknown name is one that a harness knows: the same benchmark of the catalogue, or what can be told."""
+    task = shipped.find(outcome.unknown, asked[0][0] if asked else None) if outcome.unknown else None
+    if task is None:
+        return outcome
+    same, start = shipped.same(task), said.text.find(outcome.unknown)
+    if same is not None and start >= 0:
+        reason = f"is what {shipped.CALLED[task.harness]}'s {task.name} measures, asked in its own way"
+        mention = Mention((same[0],), start, start + len(outcome.unknown), LIKE_A_TASK, reason, part=same[1])
+        return choosing.choose(said, [*found, mention], outright)
+    offered = shipped.offers(task)
+    return replace(
+        outcome,
+        candidates=tuple({one.id: one for one in [*offered, *outcome.candidates]}.values())[: choosing.SHOWN],
+        code="harness_only",
+        question=shipped.words(task),
+        unknown="" if offered else outcome.unknown,
+    )
 
 
 def _unplaced(models: settling.Suts, known: Known, index: Index) -> list[datasets.Named]:
@@ -130,7 +178,7 @@ def _chosen(
 ) -> Outcome | None:
     """The owner's last word on the benchmark."""
     for answer in reversed(answers):
-        named = next((one for one in outright if f"{one.kind}:{one.ref}" == answer), None)
+        named = next((one for one in outright if f"{one.kind}:{one.ref}" == answer), datasets.of_choice(answer))
         if named is not None:
             return Outcome((candidates.of_named(named, 1.0, "chosen by the run's owner"),))
         target = candidates.chosen(answer, known)
@@ -143,7 +191,7 @@ def _reading(outcome: Outcome, counts: quantities.Quantities) -> Reading:
     made = Reading(params=counts.params, trials=counts.trials, notes=counts.notes, candidates=outcome.candidates)
     if outcome.code is not None:
         choices = tuple(one.doc() for one in outcome.candidates)
-        return replace(made, problem=Problem(outcome.code, outcome.question, choices))
+        return replace(made, problem=Problem(outcome.code, outcome.question, choices, outcome.unknown))
     best = outcome.candidates[0]
     notes = [*made.notes]
     if best.source["kind"] == "catalogue":
@@ -155,8 +203,8 @@ def _reading(outcome: Outcome, counts: quantities.Quantities) -> Reading:
 
 def _harness(asked: Sequence[tuple[str, Any]], tasks: Sequence[harnesses.Task], made: Reading) -> Json | None:
     """The harness that the words want, with the task that is the same benchmark there."""
-    prefixed = [one.harness for one in tasks if one.task.startswith("inspect_evals/")]
-    name = asked[0][0] if asked else prefixed[0] if prefixed else None
+    sure = [one.harness for one in tasks if one.sure]
+    name = asked[0][0] if asked else sure[0] if sure else None
     if name is None:
         return None
     said = next((one.task for one in tasks if one.harness == name), None)

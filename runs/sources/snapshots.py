@@ -1,10 +1,10 @@
 """Rows as they were when they were first fetched: kept by content, and served from here ever after."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from django.conf import settings
 
@@ -16,6 +16,8 @@ from runs.sources.table import SOURCES
 from runs.sources.troubles import SourceError
 from runs.sources.web import WayLost, Web
 
+T = TypeVar("T")
+Ways = Callable[[], AbstractAsyncContextManager[Web]]
 WAYS = 5  # most ways out that are tried for one fetch
 
 
@@ -34,9 +36,7 @@ class Kept:
     fresh: bool
 
 
-async def rows_of(
-    locator: Locator, account: int, orm: Reads, way_out: Callable[[], AbstractAsyncContextManager[Web]]
-) -> Kept:
+async def rows_of(locator: Locator, account: int, orm: Reads, way_out: Ways) -> Kept:
     """The rows at a locator: from the store where they are, else fetched by ``way_out()`` and kept.
 
     ``account``: whose run it is. Two that come at once get the same snapshot. Raises SourceError.
@@ -45,7 +45,7 @@ async def rows_of(
     kept = await orm(_kept, place, account)
     if kept is not None:
         return Kept(kept[0], kept[1], fresh=False)
-    fetched = await _fetched(source, place, way_out)
+    fetched = await by_a_way(way_out, lambda web: source.fetch(place, web))
     if not fetched.rows:
         raise SourceError(
             "rows_unavailable",
@@ -56,16 +56,17 @@ async def rows_of(
     return Kept(snapshot, rows, fresh=True)
 
 
-async def _fetched(source: Source, place: Locator, way_out: Callable[[], AbstractAsyncContextManager[Web]]) -> Fetched:
+async def by_a_way(ways: Ways, ask: Callable[[Web], Awaitable[T]]) -> T:
+    """What ``ask`` comes to, begun anew with another way out where one ends meanwhile. Raises SourceError."""
     for _ in range(WAYS):
         try:
-            async with way_out() as web:
-                return await source.fetch(place, web)
+            async with ways() as web:
+                return await ask(web)
         except WayLost:
             continue
     raise SourceError(
         "egress_unavailable",
-        f"The way to the network ended {WAYS} times while rows were fetched.",
+        f"The way to the network ended {WAYS} times while it was used.",
         "Whoever runs this installation should look at its gateway and its egress proxy: `manage.py doctor`.",
     )
 

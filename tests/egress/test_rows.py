@@ -14,14 +14,14 @@ from django.conf import settings
 
 from accounts.models import User
 from accounts.principal import Principal
-from runs.models import Run, RunEvent, Snapshot
+from runs.models import Phase, Run, RunEvent, Snapshot
 from secrets_vault import leases
 from secrets_vault.host_policy import entries
 from secrets_vault.models import BlockedHost
 from tests.egress.running import gateway, secret
 from tests.factories.processes import ROOT, GatewayProcess
 from tests.runs.analysis import shapes
-from tests.runs.driver.conftest import begun, stepping
+from tests.runs.driver.conftest import SUT, begun, stepping
 from tests.runs.sources.writing import jsonl, parquet
 from tests.twins.hosts_twin import Hosts, answer
 from tests.twins.huggingface_twin import CDN, HUB, TOKEN, HuggingFaceTwin
@@ -191,3 +191,28 @@ def test_without_a_proxy_it_says_how_to_add_one(
     assert "manage.py egress --prepare" in run.error["hint"]
     monkeypatch.setattr(settings, "EGRESS_CERTIFICATE", tmp_path / "none")
     assert stepping(fetching(alice, QUIZ)).error["code"] == "egress_unavailable"
+
+
+def wording(owner: User, words: str) -> Run:
+    """A run in words at its Find."""
+    run = Run.objects.create(owner=owner, mode="request", request=words, sut=SUT, plan=["find", "report"])
+    Phase.objects.create(run=run, name="find", position=0)
+    leases.grant(owner, str(run.id), own_impl=True, names=[])
+    return run
+
+
+def test_a_search_of_the_hub_goes_out_as_the_run_and_by_its_policy(
+    alice: User, gateway: GatewayProcess, hub: HuggingFaceTwin, stepping: Step
+) -> None:
+    hub.dataset("acme/ZebraLogic", {"test.jsonl": jsonl(shapes.GSM8K)}, downloads=5_000)
+    run = stepping(wording(alice, "Run ZebraLogic"))
+    assert run.error is None
+    assert run.findings["find"]["source"]["ref"] == "acme/ZebraLogic"
+    assert {seen.host for seen in hub.hosts.seen} == {HUB}
+    hub.hosts.seen.clear()
+    entries.add(principal(alice), HUB, mode="block")
+    run = stepping(wording(alice, "Run ZebraLogic"))
+    assert run.error["code"] == "host_blocked", "and not that there is no such benchmark"
+    assert "bw.host_policy.add" in run.error["hint"]
+    assert hub.hosts.seen == []
+    assert RunEvent.objects.filter(run=run, type="HostBlocked", data__host=HUB).count() == 1

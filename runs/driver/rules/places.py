@@ -154,7 +154,7 @@ def _of_place(locator: Mapping[str, Any]) -> list[Json]:
     found = [risk("note", str(locator["note"]))] if locator.get("note") else []
     if locator.get("sample"):
         words = "These are a part of the benchmark's rows: a score of them is not the benchmark's score."
-        found.append(risk("sample", words, locator.get("rows")))
+        found.append(risk("sample", words, None if locator.get("where") else locator.get("rows")))
     return found
 
 
@@ -165,7 +165,7 @@ def _failed(locator: Mapping[str, Any], trouble: SourceError) -> Json:
 # -- elsewhere ---------------------------------------------------------------------------------------------------------
 async def _of_hub(source: Mapping[str, Any], run: Run, orm: Reads, ways: Ways) -> Whole:
     hinted = place_in([str(hint) for hint in run.hints])
-    given = {name: source.get(name) or hinted.get(name) for name in ("config", "split", "revision")}
+    given = {name: source.get(name) or hinted.get(name) for name in ("config", "split", "revision", "path")}
     locator = {"source": "huggingface", "dataset": source.get("dataset") or source["ref"], **given}
     try:
         kept = await _rows(locator, run, orm, ways)

@@ -55,6 +55,12 @@ def of_named(named: Named, confidence: float, reason: str) -> Candidate:
     return Candidate(f"{named.kind}:{named.ref}", source["name"], confidence, reason, source)
 
 
+def of_rows(named: Named, confidence: float, reason: str) -> Candidate:
+    """Rows that the request does not name itself: config and split stand in the id, since nothing else tells them."""
+    source = named.source()
+    return Candidate(named.choice(), source["name"], confidence, reason, source)
+
+
 def chosen(choice: str, known: Known) -> tuple[Target, str | None] | None:
     """The target and part behind a candidate's id; None where there is none such (any more)."""
     kind, _, rest = choice.partition(":")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from registry.catalog import get
-from runs.finding.benchmarks import candidates, doubts, parts
+from runs.finding.benchmarks import candidates, doubts, parts, unknown
 from runs.finding.benchmarks.candidates import Candidate
 from runs.finding.benchmarks.names import HINTED, STRONG, Mention, Target, close
 from runs.finding.benchmarks.overlaps import Words, merged, settled
@@ -16,11 +16,15 @@ SHOWN = 8  # candidates of one question
 
 @dataclass(frozen=True)
 class Outcome:
-    """``code`` and ``question`` where it can't be told: then none of ``candidates`` is meant, but one may be chosen."""
+    """``code`` and ``question`` where it can't be told: then none of ``candidates`` is meant, but one may be chosen.
+
+    ``unknown``: a name in the request that nobody here knows, "" where there is none.
+    """
 
     candidates: tuple[Candidate, ...]
     code: str | None = None
     question: str = ""
+    unknown: str = ""
 
 
 def choose(said: Words, found: Sequence[Mention], outright: Sequence[Named]) -> Outcome:
@@ -35,9 +39,8 @@ def choose(said: Words, found: Sequence[Mention], outright: Sequence[Named]) -> 
     taken += [(hit.start, hit.stop) for one in kept for target in one.targets for hit in said.hits(target, one)]
     strangers = doubts.strangers(said.text, said.words, taken)
     if strangers and (sure or outright):
-        return Outcome(
-            tuple(listed[:SHOWN]), "unclear_benchmark", f"Nobody here knows {strangers[0]}. Is only the other meant?"
-        )
+        question = f"Nobody here knows {strangers[0]}. Is only the other meant?"
+        return Outcome(tuple(listed[:SHOWN]), "unclear_benchmark", question)
     if outright:
         return Outcome((_named(outright[0]),))
     if sure and len(sure[0].targets) == 1:
@@ -99,9 +102,9 @@ def _unclear(kept: Sequence[Mention], said: Words) -> Outcome:
     listed = [candidate for one in kept if one.weight == best for candidate in _all(one, said)]
     shown = tuple({one.id: one for one in listed}.values())[:SHOWN]
     doubt = next((one.reason for one in kept if one.weight == best and " is not " in one.reason), "")
-    return Outcome(
-        shown, "unclear_benchmark", f"{doubt}. Which benchmark is meant?" if doubt else "Which of these is meant?"
-    )
+    if not doubt:
+        return Outcome(shown, "unclear_benchmark", "Which of these is meant?")
+    return Outcome(shown, "unclear_benchmark", f"{doubt}. Which benchmark is meant?", _another(doubt, kept))
 
 
 def _unresolved(said: Words, strangers: Sequence[str]) -> Outcome:
@@ -114,9 +117,18 @@ def _unresolved(said: Words, strangers: Sequence[str]) -> Outcome:
         return Outcome(
             tuple(offered)[:SHOWN], "unclear_benchmark", "The request names a part, but no benchmark. Which one?"
         )
-    lost = f"Nobody here knows {strangers[0]}." if strangers else "No benchmark could be made out in the request."
+    name = unknown.name_in(said.text, said.words, strangers)
+    lost = f"Nobody here knows {name}." if name else "No benchmark could be made out in the request."
     near = [target for word in strangers for target in close(squash(word), said.names)]
-    return Outcome(tuple(_one(target, 0.3, "sounds alike") for target in near[:SHOWN]), "unresolved_request", lost)
+    alike = tuple(_one(target, 0.3, "sounds alike") for target in near[:SHOWN])
+    return Outcome(alike, "unresolved_request", lost, name)
+
+
+def _another(doubt: str, kept: Sequence[Mention]) -> str:
+    """The name that makes the doubt: MMLU-CF. Rows, papers and languages of a known one are no other name."""
+    name = doubt.partition(" is not ")[0]
+    known = {squash(target.name) for one in kept for target in one.targets}
+    return "" if squash(name) in known or name.startswith(("the ", "one of ")) else name
 
 
 def _all(mention: Mention, said: Words) -> list[Candidate]:

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 
 from registry.catalog import Entry, all_entries
 from runs.finding.known import Known, KnownBenchmark
-from runs.finding.vocabulary import FILLERS
+from runs.finding.vocabulary import FILLERS, QUALIFIERS
 from runs.finding.words import Word, fold, is_latin, split, squash, typo
 
 EXACT, OWN, OTHERS, SLIP, PIECE, HINTED = 1.0, 1.05, 0.95, 0.8, 0.75, 0.5
@@ -120,7 +120,24 @@ def index(known: Known) -> Index:
         made.add(benchmark.id, _Name(target, OWN), slips=False)
         for one in benchmark.subsets:
             made.add(one.id, _Name(target, OWN, part=one.id), slips=False)
+    for name, target, subset in _telling_subsets(known):
+        if squash(name) not in made.whole:
+            made.add(name, _Name(target, PIECE, part=subset), slips=False)
     return made
+
+
+def _telling_subsets(known: Known) -> Iterator[tuple[str, Target, str]]:
+    """(name, benchmark, subset id) of the caller's own subsets whose name says alone what is meant: no "easy", "v2"."""
+    found: dict[str, list[tuple[str, Target, str]]] = {}
+    for benchmark in known.benchmarks:
+        for one in benchmark.subsets if benchmark.own else ():
+            for name in {one.slug, one.name}:
+                found.setdefault(squash(name), []).append((name, Target(benchmark=benchmark), one.id))
+    for held in found.values():
+        words = [word.folded for word in split(held[0][0])]
+        long = [word for word in words if len(word) > 3 and word.isalpha() and word not in FILLERS | QUALIFIERS]
+        if len({subset for _, _, subset in held}) == 1 and len(words) > 1 and long:
+            yield held[0]
 
 
 @cache

@@ -33,6 +33,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "Benchmark", ", ".join(str(source[name]) for name in ("name", "part") if source.get(name))
     confidence = find.get("confidence")
     yield "How sure", f"{confidence:.0%}" if isinstance(confidence, int | float) else ""
+    yield "Same task", "; ".join(f"{name}: {one['task']}" for name, one in (find.get("same_tasks") or {}).items())
     yield "Rows", str(data.get("words") or "")
     yield "Revision", str(data.get("revision") or "")
     yield "Licence", str(data.get("licence") or "")

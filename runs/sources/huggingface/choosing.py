@@ -14,7 +14,7 @@ _SPLITS = {
     "validation": ("validation", "valid", "val", "dev"),
     "train": ("train", "training"),
 }
-_NOT_ROWS = re.compile(r"(^|/)(readme|license|dataset_infos|config|package|\.)[^/]*$", re.IGNORECASE)
+NOT_ROWS = re.compile(r"(^|/)(readme|license|dataset_infos|config|package|\.)[^/]*$", re.IGNORECASE)
 
 
 def declared(card: Any, paths: Sequence[str]) -> Files:
@@ -52,7 +52,7 @@ def inferred(paths: Sequence[str]) -> Files:
 
 
 def _by_name(paths: Sequence[str]) -> dict[str, list[str]]:
-    usable = [path for path in paths if format_of(path) and not _NOT_ROWS.search(path)]
+    usable = [path for path in paths if format_of(path) and not NOT_ROWS.search(path)]
     found: dict[str, list[str]] = {}
     for path in usable:
         found.setdefault(_split_of(path), []).append(path)

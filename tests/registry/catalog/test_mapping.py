@@ -158,12 +158,14 @@ def test_it_reads_the_questions_out_of_prompts() -> None:
         "The following are questions about algebra.\n\nQ: Statement 1 | One.\n(A) True, True (B) False, False "
         "(C) True, False (D) False, True\nA: Let's think step by step. So it is. The answer is (C).\n\n"
         "Q: Half\nof it?\n(A) 0 (B) 3 (C) 12 (D) 30\nA: Let's think step by step. The answer is (A).\n\n"
-        "Q: No options?\nA: None."
+        "Q: Which?\nI. One\nII. Two\n(A) I only\n(B) II only\n(C) Both\n(D) Neither\nA: The answer is (B).\n\n"
+        "Q: Of five?\n(A) 1 (B) 2 (C) 3 (D) 4 (E) 5\nA: The answer is (E).\n\nQ: No options?\nA: None."
     )
     rows = list(LAYOUTS["mmlu_cot_prompts"]({"abstract_algebra": text}))
     assert [(row["question"], row["choices"], row["answer"]) for row in rows] == [
         ("Statement 1 | One.", ["True, True", "False, False", "True, False", "False, True"], 2),
         ("Half\nof it?", ["0", "3", "12", "30"], 0),
+        ("Which?\nI. One\nII. Two", ["I only", "II only", "Both", "Neither"], 1),
     ]
     assert {row["subject"] for row in rows} == {"abstract_algebra"}
 

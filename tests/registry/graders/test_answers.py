@@ -29,7 +29,10 @@ COMPLAINTS = {
     "guide 8.4", "openai/simple-evals#33", "groq/openbench#348", "TIGER-AI-Lab/MMLU-Pro#7", "openai/frontier-evals#125",
     "vllm-project/tpu-inference#3518", "EleutherAI/lm-evaluation-harness#1204", "EleutherAI/lm-evaluation-harness#2237",
     "EleutherAI/lm-evaluation-harness#3214", "EleutherAI/lm-evaluation-harness#2552",
-    "EleutherAI/lm-evaluation-harness#3382", "sgl-project/sglang#29933", "sgl-project/sglang#23864",
+    "EleutherAI/lm-evaluation-harness#3382", "EleutherAI/lm-evaluation-harness#3216",
+    "EleutherAI/lm-evaluation-harness#3403", "EleutherAI/lm-evaluation-harness#3700",
+    "EleutherAI/lm-evaluation-harness#3145", "allenai/olmo-eval#399", "tenstorrent/tt-inference-server#159",
+    "sgl-project/sglang-jax#1409", "sgl-project/sglang#29933", "sgl-project/sglang#23864",
 }  # fmt: skip
 
 
@@ -82,6 +85,16 @@ def test_it_covers_four_hundred_answers_and_every_complaint() -> None:
     assert set(told) >= COMPLAINTS
     letters = {case["read"] for case in cases("choice") if case["choices"] == 10}
     assert letters >= set("FGHIJ")
+
+
+@pytest.mark.parametrize("thread", sorted(COMPLAINTS))
+def test_it_reads_right_what_users_complained_of(runner: Path, thread: str) -> None:
+    told = [(name, case) for name in READERS for case in cases(name) if case.get("thread") == thread]
+    assert told
+    found = read(runner, [(READERS[name], arguments(name, case)) for name, case in told])
+    assert [(case["output"], got) for (_, case), got in zip(told, found, strict=True)] == [
+        (case["output"], case["read"]) for _, case in told
+    ]
 
 
 @pytest.mark.parametrize("case", cases("choice"), ids=lambda case: repr(case["output"])[:40])

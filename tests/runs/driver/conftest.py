@@ -13,7 +13,7 @@ from kernel.database import conninfo
 from runs import pipeline
 from runs.context import Context
 from runs.doorbell import Bell
-from runs.driver.rules import analyze
+from runs.driver.rules import analyze, hub_names
 from runs.models import Phase, Run
 from runs.sources.web import Web, opened
 from tests.runs.sources.conftest import hosts, hub, index, places, tunnel
@@ -40,6 +40,7 @@ def ways(hosts: Hosts, tunnel: TunnelTwin, tmp_path: Path, settings: Any, monkey
     settings.SNAPSHOTS_DIR = tmp_path / "snapshots"
     made = Ways(hosts, tunnel)
     monkeypatch.setattr(analyze, "way_out", made)
+    monkeypatch.setattr(hub_names, "way_out", made)
     return made
 
 

@@ -103,7 +103,7 @@ def test_it_finds_the_callers_own_before_the_catalogue(alice: User, work: Work) 
 def test_it_never_sees_a_strangers_private_benchmark(alice: User, bob: User, work: Work) -> None:
     hidden = a_benchmark(bob, "Zebra Stripes Exam")
     run = work(bound(alice, "Run the Zebra Stripes Exam"))
-    assert (run.status, run.error["code"]) == ("failed", "unresolved_request")
+    assert (run.status, run.error["code"]) == ("failed", "egress_unavailable"), "looked for at the Hub, not found here"
     assert hidden.pk not in str(run.error)
     Benchmark.objects.filter(pk=hidden.pk).update(visibility="public")
     assert found(work(bound(alice, "Run the Zebra Stripes Exam")))["source"]["ref"] == hidden.pk
@@ -144,10 +144,16 @@ def test_it_fails_with_the_candidates_where_nobody_is_there(
     assert "metadata.autonomous=false" in run.error["hint"]
 
 
-@pytest.mark.parametrize("words", ["Is it any good?", "Run FrontierMath"])
-def test_it_fails_plainly_where_there_is_no_candidate(alice: User, work: Work, words: str) -> None:
-    run = work(bound(alice, words, metadata={"autonomous": False}))
+def test_it_fails_plainly_where_there_is_no_candidate(alice: User, work: Work) -> None:
+    run = work(bound(alice, "Is it any good?", metadata={"autonomous": False}))
     assert (run.status, run.error["code"]) == ("failed", "unresolved_request")
+    assert "Pin a benchmark" in run.error["hint"]
+
+
+def test_it_can_not_say_that_there_is_no_such_benchmark_where_the_hub_is_out_of_reach(alice: User, work: Work) -> None:
+    run = work(bound(alice, "Run FrontierMath", metadata={"autonomous": False}))
+    assert (run.status, run.error["code"]) == ("failed", "egress_unavailable")
+    assert "Nobody here knows FrontierMath." in run.error["message"]
     assert "Pin a benchmark" in run.error["hint"]
 
 
