@@ -29,7 +29,7 @@ _ASKING = re.compile(
 def find(name: str, wanted: str | None = None) -> HarnessTask | None:
     """The task of that very name, but for case and separators; of the ``wanted`` harness first."""
     order = sorted(harnesses(), key=lambda one: (one != wanted, one != "lmeval", one))
-    for harness in [one for one in order if wanted in (None, one)]:
+    for harness in order:
         bare = name.removeprefix("inspect_evals/") if harness == "inspect" else name
         task = tasks_of(harness).get(bare) or _squashed(harness).get(squash(bare))
         if task is not None:
