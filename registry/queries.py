@@ -38,6 +38,14 @@ def subset(principal: Principal | None, subset_id: str) -> Subset:
     return found
 
 
+def subset_named(principal: Principal | None, benchmark_id: str, slug: str) -> Subset:
+    """By its benchmark and slug. DomainError ``not_found`` as for ``subset``."""
+    found = visibility.subsets(principal).filter(benchmark_id=benchmark_id, slug=slug).order_by("-created_at").first()
+    if found is None:
+        raise DomainError("not_found", "There is no such subset.")
+    return found
+
+
 def runnable_subset(principal: Principal | None, subset_id: str) -> Subset:
     """As ``subset``; DomainError ``subset_incomplete`` while its upload is under way."""
     found = subset(principal, subset_id)

@@ -21,4 +21,5 @@ urlpatterns = [
     path("registry/<str:benchmark_id>/subset", views.subset_new, name="subset_new"),
     path("registry/<str:benchmark_id>/edit", edit_views.benchmark_edit, name="benchmark_edit"),
     path("registry/<str:benchmark_id>/delete", edit_views.benchmark_delete, name="benchmark_delete"),
+    path("registry/<str:benchmark_id>/<str:slug>", views.subset_named, name="subset_named"),  # after the words above
 ]

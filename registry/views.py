@@ -100,6 +100,14 @@ def subset(request: HttpRequest, subset_id: str) -> HttpResponse:
 
 
 @never_cache
+@require_safe
+def subset_named(request: HttpRequest, benchmark_id: str, slug: str) -> HttpResponse:
+    """The address that people write from a benchmark's id and a slug leads to the subset's page."""
+    found = queries.subset_named(viewer(request.user), benchmark_id, slug)
+    return redirect("subset", subset_id=found.pk)
+
+
+@never_cache
 @login_required
 @form_view
 def rows_new(request: HttpRequest, subset_id: str) -> HttpResponse:

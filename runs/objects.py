@@ -15,6 +15,7 @@ from runs import events
 from runs.models import Phase, Run, RunEvent, TaskResult
 from runs.results import shown_message
 from runs.review import shapes
+from runs.summary import in_order
 from secrets_vault import leases
 from secrets_vault import queries as vault
 
@@ -77,7 +78,7 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
         "phases": [phase_object(run, phase) for phase in sorted(run.phases.all(), key=lambda phase: phase.position)],
         "plan": plan_object(run, mine=mine),
         "asked": run.asked if mine and run.status == "needs_input" else None,
-        "summary": run.summary,
+        "summary": in_order(run.summary) if run.summary is not None else None,
         "cost": run_cost(run),
         "halt_reason": run.halt_reason,
         "halt_note": run.halt_note if mine else "",

@@ -13,7 +13,7 @@ from kernel.errors import DomainError
 from runs import states
 from runs.models import Run
 from runs.statistics import TaskTally
-from runs.summary import OUTCOMES, Figures, assemble
+from runs.summary import OUTCOMES, Figures, assemble, in_order
 
 TERMINAL = states.TERMINAL
 
@@ -59,7 +59,7 @@ def _row(run_id: str | UUID) -> Run | None:
 def summary(run: Run) -> dict[str, Any]:
     """The contract's summary of the whole run; the frozen one where the run has ended."""
     if run.summary is not None and run.status in TERMINAL:
-        return dict(run.summary)
+        return in_order(run.summary)
     return live_summary(run)
 
 

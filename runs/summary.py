@@ -74,6 +74,11 @@ def assemble(figures: Figures) -> dict[str, Any]:
     }
 
 
+def in_order(told: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored summary as ``assemble`` orders it, total and counts first: the database keeps keys by their length."""
+    return {name: told[name] for name in (*(name for name in _ORDER if name in told), *told)}
+
+
 def _interval(figures: Figures, counts: Mapping[str, int], seen: int) -> list[float] | None:
     """[low, high]: Wilson, or cluster-robust by task where there are several trials."""
     found = statistics.clustered(figures.tallies) if figures.trials > 1 else statistics.interval(counts["passed"], seen)
@@ -96,3 +101,6 @@ def _of_kind(tally: Mapping[str, int]) -> dict[str, Any]:
 def whole(value: float | None) -> int | None:
     """A figure as it is shown; None stays None."""
     return None if value is None else round(value)
+
+
+_ORDER = tuple(assemble(Figures(0, 1, {})))

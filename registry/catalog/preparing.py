@@ -10,11 +10,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from registry.catalog.calls import openai_calls, openai_no_calls
+
 Task = dict[str, Any]
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _QUESTION = re.compile(r"(?:^|\n)Q: (.*?)\nA: (.*?)(?=\n\nQ: |\Z)", re.DOTALL)
 _OPTION = re.compile(r"\(([A-D])\) (.*?)(?=\s*\([A-D]\) |\Z)", re.DOTALL)
 _ANSWER = re.compile(r"answer is \(([A-D])\)")
+_COMMA = re.compile(r"(?<=\d),(?=\d{3}\b)")
 
 
 def index_from_one(task: Task) -> Task:
@@ -109,9 +112,21 @@ def no_calls(task: Task) -> Task:
     return {**task, "expected": []}
 
 
+def behind_hashes(task: Task) -> Task:
+    """A worked solution: the answer stands behind its last ####, a number without commas."""
+    answer = str(task["expected"]).rpartition("####")[2].strip()
+    return {**task, "expected": _COMMA.sub("", answer)}
+
+
 def entry_point_check(task: Task) -> Task:
     """A function ``check(candidate)``: the tests call it with the function that the task names."""
     return {**task, "expected": {"test_code": f"{task['expected']}\n\ncheck({task['input']['entry_point']})\n"}}
+
+
+def shown_entry_point_check(task: Task) -> Task:
+    """The same, and ``input.test`` has the tests too, where people look for them. No prompt of ours sends it."""
+    made = entry_point_check(task)
+    return {**made, "input": {**made["input"], "test": made["expected"]["test_code"]}}
 
 
 def asserts(task: Task) -> Task:
@@ -165,7 +180,11 @@ PREPARATIONS: Mapping[str, Callable[[Task], Task]] = {
         answers_or_none,
         spans_number_date,
         no_calls,
+        openai_calls,
+        openai_no_calls,
+        behind_hashes,
         entry_point_check,
+        shown_entry_point_check,
         asserts,
     )
 }

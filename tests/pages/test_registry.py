@@ -322,6 +322,7 @@ def test_strangers_see_nothing_of_it(alice: User, bob: User) -> None:
     subset = authored(alice)
     impl = Impl.objects.get()
     paths = [f"/registry/{subset.benchmark_id}", f"/registry/subsets/{subset.pk}", f"/registry/scorers/{impl.pk}",
+             f"/registry/{subset.benchmark_id}/{subset.slug}",
              f"/registry/{subset.benchmark_id}/subset", f"/registry/subsets/{subset.pk}/rows",
              f"/registry/subsets/{subset.pk}/scorer"]  # fmt: skip
     stranger = Client()
@@ -344,6 +345,9 @@ def test_the_public_see_a_benchmark_but_not_its_rows(alice: User, bob: User) -> 
         assert "3 + 1" not in page
         assert "Freeze" not in page
         assert text(reader, f"/registry/scorers/{Impl.objects.get().pk}")
+        answer = reader.get(f"/registry/{subset.benchmark_id}/{subset.slug}")
+        assert answer["Location"] == f"/registry/subsets/{subset.pk}"
+        assert reader.get(f"/registry/{subset.benchmark_id}/unheard-of").status_code == 404
         assert "Sums" in text(reader, "/registry")
     assert stranger.get(f"/registry/subsets/{subset.pk}/rows").status_code == 404
     assert stranger.get(f"/registry/{subset.benchmark_id}/subset").status_code == 404

@@ -308,14 +308,18 @@ def grade(output, expected):
 
 
 def expected_calls(expected):
-    """[(name, args, listed)]; ``listed`` ({name: args}): each argument has a list of values. None if unreadable."""
+    """[(name, args, listed)]; ``listed`` ({name: args}, or ``accept``): each argument has a list of values. None if
+    unreadable."""
     value = wanted(expected)
     found = []
     for one in value if isinstance(value, list) else [value]:
         call = one_call(one)
         if call is None or not isinstance(call[1], dict):
             return None
-        listed = isinstance(one, dict) and len(one) == 1 and "name" not in one
+        if isinstance(one.get("accept"), dict):
+            found.append((call[0], one["accept"], True))
+            continue
+        listed = len(one) == 1 and "name" not in one
         found.append((*call, listed))
     return found
 

@@ -172,7 +172,8 @@ def _named(text: str, window: list[Word], names: Index, *, slips: bool) -> Itera
     small = not window[0].text.isupper()
     cased = [one for one in names.whole.get(key, ()) if one.cased]
     whole += [replace(one, weight=one.small if small else one.weight) for one in cased if one.small or not small]
-    ordinary = {window[0].folded, window[-1].folded} & FILLERS
+    last = window[-1]
+    ordinary = window[0].folded in FILLERS or (last.folded in FILLERS and not last.text.istitle())  # MMLU Por is a slip
     if all(word.folded in FILLERS for word in window):
         # "run a test" must not be a name, whatever somebody calls a benchmark
         whole = [replace(one, weight=HINTED) for one in whole if one.target.entry or one.target.known.own]

@@ -11,8 +11,14 @@ from registry.graders import validate_grader
 from registry.graders.checks import check_rows
 from registry.graders.schema import KINDS as GRADER_KINDS
 
-PLAY = {"name": "play", "parameters": {"type": "dict", "properties": {"x": {"type": "string"}}}}
+PLAY = {
+    "name": "pl.ay",
+    "parameters": {"type": "dict", "properties": {"x": {"type": "tuple", "items": {"type": "any"}}}},
+}
+TOOL = {"type": "function", "function": {"name": "pl_ay", "parameters": {"type": "object", "properties": {
+    "x": {"type": "array", "items": {"type": "string"}}}}}}  # fmt: skip
 ASKED = [[{"role": "user", "content": "Play a"}]]
+LISTED = {"x": [["a"], ["b"]], "loud": [True, ""], "how": [{"speed": [2, 3], "turn": ["", "left"]}]}
 
 # (entry, part, which place, a row in the shape of that data set, the task)
 ROWS: list[tuple[str, str | None, int, dict[str, Any], dict[str, Any]]] = [
@@ -48,8 +54,8 @@ ROWS: list[tuple[str, str | None, int, dict[str, Any], dict[str, Any]]] = [
     ),
     (
         "gsm8k", None, 0,
-        {"question": "3 + 4?", "answer": "So 3 + 4 = <<3+4=7>>7\n#### 7"},
-        {"task_id": "7", "input": {"question": "3 + 4?"}, "expected": "So 3 + 4 = <<3+4=7>>7\n#### 7"},
+        {"question": "3 + 1,014?", "answer": "So <<3+1014=1017>>1,017\n#### 1,017"},
+        {"task_id": "7", "input": {"question": "3 + 1,014?"}, "expected": "1017"},
     ),
     (
         "gsm8k", None, 1,
@@ -63,13 +69,14 @@ ROWS: list[tuple[str, str | None, int, dict[str, Any], dict[str, Any]]] = [
     ),
     (
         "bfcl-v4", "parallel", 0,
-        {"id": "p_0", "question": ASKED, "function": [PLAY], "ground_truth": [{"play": {"x": ["a"]}}]},
-        {"task_id": "p_0", "input": {"question": ASKED, "functions": [PLAY]}, "expected": [{"play": {"x": ["a"]}}]},
+        {"id": "p_0", "question": ASKED, "function": [PLAY], "ground_truth": [{"pl.ay": LISTED}]},
+        {"task_id": "p_0", "input": {"question": "Play a", "functions": [TOOL]},
+         "expected": [{"name": "pl_ay", "args": {"x": ["a"], "how": {"speed": 2}}, "accept": LISTED}]},
     ),
     (
         "bfcl-v4", "irrelevance", 0,
         {"id": "i_0", "question": ASKED, "function": [PLAY]},
-        {"task_id": "i_0", "input": {"question": ASKED, "functions": [PLAY]}, "expected": []},
+        {"task_id": "i_0", "input": {"question": "Play a", "functions": [TOOL]}, "expected": []},
     ),
     (
         "anli", "r1", 0,
@@ -103,7 +110,8 @@ ROWS: list[tuple[str, str | None, int, dict[str, Any], dict[str, Any]]] = [
         "humaneval", None, 0,
         {"task_id": "HumanEval/0", "prompt": "def f():", "entry_point": "f", "test": "def check(c): pass",
          "canonical_solution": "  pass"},
-        {"task_id": "HumanEval/0", "input": {"prompt": "def f():", "entry_point": "f"},
+        {"task_id": "HumanEval/0",
+         "input": {"prompt": "def f():", "entry_point": "f", "test": "def check(c): pass\n\ncheck(f)\n"},
          "expected": {"test_code": "def check(c): pass\n\ncheck(f)\n", "canonical_solution": "  pass"}},
     ),
     (
@@ -195,3 +203,17 @@ def test_it_refuses_rows_that_a_preparation_was_not_made_for(name: str, task: An
     with pytest.raises(RowFault, match=f"prepared by {name}"):
         to_task(fields, task, "t")
     assert name in PREPARATIONS
+
+
+def test_calls_of_several_messages_keep_them_and_calls_that_are_named_stay() -> None:
+    asked = [[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Play a"}]]
+    task = {
+        "task_id": "t",
+        "input": {"question": asked, "functions": TOOL},
+        "expected": [{"name": "pl.ay", "args": {}}],
+    }
+    made = PREPARATIONS["openai_calls"](task)
+    assert made["input"] == {"question": asked, "functions": [TOOL]}
+    assert made["expected"] == [{"name": "pl_ay", "args": {}}]
+    with pytest.raises(ValueError, match="no list of calls"):
+        PREPARATIONS["openai_calls"]({**task, "expected": None})

@@ -123,8 +123,8 @@ def test_parts_of_a_benchmark_are_subsets_of_it(alice: User, index: IndexTwin, a
     assert plan(made[0])["kind"] == "function_call"
     first = tasks(made[0])[0]
     assert first["task_id"] == "parallel_0"
-    assert first["expected"] == [{"weather": {"city": ["0"]}}]
-    assert first["input"]["functions"][0]["name"] == "weather"
+    assert first["expected"] == [{"name": "weather", "args": {"city": "0"}, "accept": {"city": ["0"]}}]
+    assert first["input"]["functions"][0]["function"]["name"] == "weather"
 
 
 def test_the_next_place_is_taken_where_the_first_has_no_rows(

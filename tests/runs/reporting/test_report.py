@@ -17,7 +17,7 @@ from runs.reporting import facts, storing
 from tests.factories import runs as make
 
 pytestmark = pytest.mark.django_db
-CANARY = "<script>alert(1)</script><img src=x onerror=alert(2)>`|*_[a](javascript:1)\n# head\u202e"
+CANARY = "![](//e.test/p)<script>alert(1)</script><img src=x onerror=alert(2)>`|*_[a](javascript:1)\n# head\u202e"
 
 
 def get(api: Callable[..., Any], who: User | None, run: Run, form: str = "json") -> Any:
@@ -75,7 +75,7 @@ def test_it_is_one_file_without_scripts_or_requests(api, alice):
     assert not re.search(r"\bsrc=|@import|url\((?!#)", page)
 
 
-def test_k01_what_others_wrote_stays_text(api, alice):
+def test_k01_k05_what_others_wrote_stays_text(api, alice):
     run = make.done(alice)
     run.results.update(task_id=CANARY, output_preview=CANARY, error_message=CANARY, error_class=CANARY[:40], kind="")
     Run.objects.filter(id=run.id).update(sut={"model": CANARY, "provider": CANARY}, served={CANARY: 3}, summary=None)
