@@ -100,7 +100,7 @@ def _is_known(harness: str, name: str) -> bool:
 
 def _task(harness: str, said: str, span: Span) -> Task:
     """What is known of it; also of a task that there is not, so that nothing else is taken in its place."""
-    bare = said.rpartition("/")[2]
+    bare = said.rpartition("/")[2].partition("@")[0]  # inspect writes versions behind it
     bare = f"inspect_evals/{bare}" if harness == "inspect" else bare
     of = shipped.find(bare, harness)
     of = of if of is not None and of.harness == harness else None

@@ -17,6 +17,7 @@ from runs.finding.benchmarks.names import HINTED, STRONG, Index, Mention, Target
 from runs.finding.benchmarks.overlaps import Words
 from runs.finding.known import Known
 from runs.finding.suts import settling
+from runs.finding.vocabulary import EITHER_OR
 from runs.finding.words import plain, split, squash
 
 LIKE_A_TASK = 0.9  # a task of a harness with the same rows, which only asks otherwise
@@ -78,6 +79,7 @@ def read(request: str, known: Known, hints: Sequence[str] = (), answers: Sequenc
         or _unscored(tasks, found)
         or _of_a_harness(choosing.choose(said, found, outright), asked, said, found, outright)
     )
+    outcome = _model_or_set(outcome, models, known, index)
     made = _reading(outcome, counts)
     made = replace(made, harness=_harness(asked, tasks, made))
     counts = replace(counts, bare=() if counts.limits else overlaps.bare_numbers(said, found))
@@ -166,11 +168,28 @@ def _unplaced(models: settling.Suts, known: Known, index: Index) -> list[dataset
     """owner/name that is no model: with the model named elsewhere it can only be a data set."""
     if not (known.bound or models.named):
         return []
-    return [
-        datasets.Named("huggingface", slug, span)
-        for slug, span in models.slugs
-        if squash(slug.split("/")[0]) not in index.whole  # as in mmlu/anatomy
-    ]
+    return [datasets.Named("huggingface", *one) for one in _slugs(models, index)]
+
+
+def _slugs(models: settling.Suts, index: Index) -> list[tuple[str, quantities.Span]]:
+    """owner/name that is neither a benchmark and its part (mmlu/anatomy) nor two words of every day (and/or, w/o)."""
+    found = []
+    for slug, span in models.slugs:
+        halves = [squash(one) for one in slug.split("/")]
+        if halves[0] not in index.whole and not set(halves) & EITHER_OR and len(slug) > 3:
+            found.append((slug, span))
+    return found
+
+
+def _model_or_set(outcome: Outcome, models: settling.Suts, known: Known, index: Index) -> Outcome:
+    """Where no model is named, owner/name may be one, or a data set: neither is taken for granted."""
+    slugs = [] if known.bound or models.named else _slugs(models, index)
+    if outcome.code != "unresolved_request" or not slugs:
+        return outcome
+    named = [datasets.Named("huggingface", *one) for one in slugs]
+    offered = [candidates.of_named(one, 0.4, "may be a data set of the Hub") for one in named]
+    question = f"{slugs[0][0]} may be a data set of the Hugging Face Hub, or a model. Which benchmark is meant?"
+    return Outcome((*offered, *outcome.candidates)[: choosing.SHOWN], "unclear_benchmark", question)
 
 
 def _chosen(

@@ -45,7 +45,7 @@ def near(name: str, harness: str) -> list[str]:
 
 def same(task: HarnessTask) -> tuple[Target, str | None] | None:
     """The entry and part that measure the same; None where none does for certain."""
-    for entry, part in _with_rows(task):
+    for entry, part in _with_rows(task, filtered=True):
         names = {squash(one) for one in (entry.name, entry.slug, *entry.aliases, *entry.cased)}
         if part is not None:
             told = entry.part(part)
@@ -58,7 +58,11 @@ def same(task: HarnessTask) -> tuple[Target, str | None] | None:
 def offers(task: HarnessTask) -> list[Candidate]:
     """What may be run in the place of a task that nothing here scores; each has to be chosen."""
     name = f"{CALLED.get(task.harness, task.harness)}'s {task.name}"
-    rows = [candidates.of(Target(entry), part, 0.4, f"takes rows of {name}") for entry, part in _with_rows(task)]
+    rows = [candidates.of(Target(entry), part, 0.4, f"takes the rows of {name}") for entry, part in _with_rows(task)]
+    if not rows and len(task.datasets) == 1:
+        kin = [one for one in placed.at(task.datasets[0]) if one.config in (None, task.config) and not one.filtered]
+        why = f"takes rows of the same data set as {name}"
+        rows = [candidates.of(Target(one.entry), one.part, 0.3, why) for one in kin]
     if not rows and task.members:
         inner = (tasks_of(task.harness).get(one) for one in task.members)
         found = {target: part for one in inner if one is not None and (hit := same(one)) for target, part in [hit]}
@@ -94,8 +98,11 @@ def _bare(name: str) -> set[str]:
     return {squash(plain), squash(_ASKING.sub("", plain))}
 
 
-def _with_rows(task: HarnessTask) -> list[tuple[Entry, str | None]]:
-    """Entries and parts that take the same rows: data set, config, split and kind of answer."""
+def _with_rows(task: HarnessTask, *, filtered: bool = False) -> list[tuple[Entry, str | None]]:
+    """Entries and parts that take the same rows: data set, config, split and kind of answer.
+
+    ``filtered``: parts that are some of the rows there, too; only a name tells which a task takes.
+    """
     if len(task.datasets) != 1:
         return []
     dataset, chosen = task.datasets[0], task.output == "multiple_choice"
@@ -105,5 +112,5 @@ def _with_rows(task: HarnessTask) -> list[tuple[Entry, str | None]]:
         for one in placed.at(dataset)
         if (one.part is None if task.count else (one.config, one.split) == (config, task.split))
         and (one.entry.kind == "multiple_choice" or not chosen)
-        and not one.filtered
+        and (not one.filtered or (filtered and one.part is not None))
     ]

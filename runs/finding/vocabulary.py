@@ -17,6 +17,7 @@ OTHER_LANGUAGES = _words("other_languages")
 CODE_LANGUAGES = _words("code_languages")
 LINKS = _words("links")
 NARROWING = _words("narrowing")
+EITHER_OR = _words("either_or") | FILLERS
 MANNERS = _words("manners")
 SAMPLES = _words("samples")
 TRIALS = _words("trials")

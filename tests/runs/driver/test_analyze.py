@@ -57,6 +57,15 @@ def tasks(run: Run) -> list[dict[str, Any]]:
 
 
 # -- places ------------------------------------------------------------------------------------------------------------
+def test_the_file_that_a_request_names_by_its_address_is_read_and_no_other(
+    alice: User, hub: HuggingFaceTwin, analyzing: Analyzing
+) -> None:
+    hub.dataset("me/quiz", {"test.jsonl": jsonl(shapes.GSM8K), "hard/only.jsonl": jsonl(shapes.GSM8K[:9])})
+    run = analyzing(alice, {"kind": "huggingface", "ref": "me/quiz", "name": "Quiz", "path": "hard/only.jsonl"})
+    assert plan(run)["n"] == 9
+    assert plan(run)["dataset"]["locator"]["path"] == "hard/only.jsonl"
+
+
 def test_a_benchmark_of_the_catalogue_becomes_the_owners_subset_with_a_plan(
     alice: User, hub: HuggingFaceTwin, analyzing: Analyzing
 ) -> None:

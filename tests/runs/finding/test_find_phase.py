@@ -204,6 +204,37 @@ def test_it_tells_what_the_words_want_and_the_run_does_not_do(alice: User, work:
     assert any("lmeval" in note for note in doc["notes"])
 
 
+def test_it_names_the_task_of_a_harness_that_is_the_same(alice: User, work: Work) -> None:
+    doc = found(work(bound(alice, "run lm-eval task arc_challenge on it")))
+    assert doc["source"]["ref"] == "arc-challenge"
+    assert doc["harness"] == {"name": "lmeval", "task": "arc_challenge"}
+    assert doc["same_tasks"]["inspect"] == {"task": "inspect_evals/arc_challenge"}
+    assert found(work(bound(alice, "Run the arc_challenge_chat task of lm-eval")))["source"]["ref"] == "arc-challenge"
+
+
+def test_it_runs_nothing_in_the_place_of_a_task_that_is_not_scored_here(alice: User, work: Work) -> None:
+    run = work(bound(alice, "lm-eval task truthfulqa_gen"))
+    assert (run.status, run.error["code"]) == ("failed", "harness_only")
+    assert "truthfulqa_gen is known to lm-eval 0.4.13" in run.error["message"]
+    assert "nothing here scores it yet" in run.error["message"]
+    run = work(asked(alice, "lm-eval task truthfulqa_gen, 7 samples", sut=launched.LOCAL))
+    rows = "huggingface:truthfulqa/truthful_qa#generation/validation"
+    approve(launched.acting(alice), str(run.id), {"choice": rows})
+    doc = found(work(Run.objects.get(id=run.id)))
+    assert doc["source"] == {
+        "kind": "huggingface", "ref": "truthfulqa/truthful_qa", "name": "truthfulqa/truthful_qa",
+        "config": "generation", "split": "validation",
+    }  # fmt: skip
+    assert (doc["limit"], doc["same_tasks"]) == (7, {})
+
+
+def test_it_asks_whether_a_slug_is_a_model_or_a_data_set(alice: User, work: Work) -> None:
+    run = work(asked(alice, "Run acme/zebra"))
+    approve(launched.acting(alice), str(run.id), {"choice": "huggingface:acme/zebra"})
+    run = work(Run.objects.get(id=run.id))
+    assert (run.status, run.error["code"]) == ("failed", "no_model")
+
+
 def test_it_asks_for_a_model_where_none_is_named(alice: User, work: Work) -> None:
     run = work(launch(alice, "Run GSM8K"))
     assert (run.status, run.error["code"]) == ("failed", "no_model")
