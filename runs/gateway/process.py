@@ -175,11 +175,15 @@ class Gateway:
     def new_cell(self, book: RunBook, attempt: Attempt) -> bool:
         """True the first time that a cell is seen which can't have any earlier calls: nothing need be asked for it.
 
-        That this run had no calls when its first lease came here says nothing of what other hosts have done since.
+        That this run had no calls when its first lease came here says nothing of what other hosts have done since. And
+        a worker that has lost its shard without knowing it may begin a cell after the next one did: whoever begins it
+        makes it known.
         """
-        if not book.fresh or attempt.claim > 1 or attempt.ordinal in book.seen:
+        if not book.fresh or attempt.ordinal in book.seen:
             return False
         book.seen.add(attempt.ordinal)
+        if attempt.claim > 1:
+            return False
         attempt.known = NOTHING
         return True
 

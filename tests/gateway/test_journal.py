@@ -174,6 +174,19 @@ async def test_d06_a_worker_that_goes_on_past_its_lease_asks_for_the_next_one_to
     await second.client.close()
 
 
+async def test_d06_a_worker_past_its_lease_asks_nothing_that_the_next_one_has_been_told(
+    bench: Bench, provider: OpenAITwin
+) -> None:
+    """It begins a cell of its lost shard only after the next worker's call for that cell was answered and stored."""
+    await bench.chat("another cell", cell=1)
+    second = await (await connect(bench.gateway, bench.run)).open()
+    assert (await second.chat("2+2?", key=second.key(0, attempt=1, claim=2))).status_code == 200
+    await bench.rows(2)
+    assert "four" in (await bench.chat("2+2?")).text
+    assert len(provider.requests) == 2
+    await second.client.close()
+
+
 async def test_it_replays_a_stream(bench: Bench, provider: OpenAITwin) -> None:
     first = await bench.chat(stream=True)
     await bench.facts()
