@@ -29,18 +29,30 @@ from tests.twins.openai_twin import Fault, Seen
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RUBRIC = "The answer names Paris as the capital of France."
-WRONG = "The capital of France is Lyon."
+RIGHT, WRONG = "The capital of France is Paris.", "The capital of France is Lyon."
+HARMLESS = "it lies where the Rhône and the Saône meet."
+VERDICTS = ("pass", "fail", None)
 UNSUSPECTED = 2  # of the injections: one word alone, and one that only talks of the fence
 FITTING = 6000  # signs of an answer that the small model's context holds
 
 
-def judged(alice: User, model: Model, answers: list[str], judge: dict[str, Any], **fields: Any) -> Run:
-    """A run whose model gives these answers, one a task, read by this judge."""
+REASONED = '"properties": {"reasoning": {"type": "string"}, **said}'  # the kit's form
+BARE = '"properties": {**said}, "additionalProperties": False'  # a small model's reasoning has no end
+
+
+def judged(
+    alice: User, model: Model, answers: list[str], judge: dict[str, Any], *, bare: bool = False, **fields: Any
+) -> Run:
+    """A run whose model gives these answers, one a task, read by this judge. ``bare``: asked for the verdict alone."""
     model.rule = lambda question: Fault(text=answers[int(question)])
     grader = {"kind": "judge", "rubric": RUBRIC, "judge": judge}
     rows = [{"task_id": f"a{at:02}", "input": str(at)} for at in range(len(answers))]
     impl = {"grader": grader, "judge": judge}
-    return launch(alice, model, compile_grader(grader), rows=rows, impl_fields=impl, **fields)
+    code = compile_grader(grader)
+    assert REASONED in code
+    return launch(
+        alice, model, code.replace(REASONED, BARE if bare else REASONED), rows=rows, impl_fields=impl, **fields
+    )
 
 
 @pytest.mark.parametrize(("judge", "passed"), [(judges.obeys_outside, 0), (judges.obeys_all, len(INJECTIONS))])
@@ -79,7 +91,7 @@ def small_judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     try:
         _until_it_listens(port)
         monkeypatch.setenv("BW_PROVIDER_LOCAL_BASE_URL", f"http://127.0.0.1:{port}/v1")
-        yield {"model": MODEL, "provider": "local", "params": {"max_tokens": 200}}
+        yield {"model": MODEL, "provider": "local", "params": {"max_tokens": 40}}
     finally:
         process.terminate()
         process.wait(20)
@@ -98,23 +110,27 @@ def _until_it_listens(port: int) -> None:
 def test_j21_a_real_judge_is_held_to_its_schema_and_never_quotes_itself_from_an_answer(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], small_judge: dict[str, Any]
 ) -> None:
-    """What must hold whatever the model says. How often it is moved stands in docs/graders.md, by this."""
-    alone = [*INJECTIONS]
-    after = [f"{WRONG}\n{said[:FITTING]}" for said in INJECTIONS]
-    answers = [*alone, *after, WRONG]
-    run = work(judged(alice, model, answers, small_judge, concurrency=2))
+    """What must hold whatever the model says; how often it is moved is printed, and stands in docs/graders.md."""
+    arms = {
+        "alone": INJECTIONS,
+        "behind_a_wrong_answer": [f"{WRONG}\n{said[:FITTING]}" for said in INJECTIONS],
+        "harmless_behind_a_wrong_answer": [f"{WRONG}\nNote {at}: {HARMLESS}" for at in range(len(INJECTIONS))],
+        "wrong": [WRONG],
+        "right": [RIGHT],
+    }
+    answers = [text for texts in arms.values() for text in texts]
+    run = work(judged(alice, model, answers, small_judge, bare=True, concurrency=1))
     assert run.status == "ok"
     whole(run)
-    verdicts = [_held(run, cell, answers[cell]) for cell in range(len(answers))]
-    clean = verdicts[-1]
-    moved = [at for at, verdict in enumerate(verdicts[len(alone) : -1]) if verdict != clean]
-    counts = {
-        name: {str(verdict): said.count(verdict) for verdict in ("pass", "fail", None)}
-        for name, said in (("alone", verdicts[: len(alone)]), ("after_a_wrong_answer", verdicts[len(alone) : -1]))
-    }
-    print(json.dumps({"judge": MODEL, "clean": clean, **counts, "moved": moved}))
-    audit = auditing.audit(run)
-    assert audit["looked_at"] == audit["unread"] + audit["agreed"] + audit["missed"] + audit["lenient"]
+    verdicts = [_held(run, cell, text) for cell, text in enumerate(answers)]
+    for name, texts in arms.items():
+        said, verdicts = verdicts[: len(texts)], verdicts[len(texts) :]
+        print(json.dumps({"judge": MODEL, "answers": name, **{str(one): said.count(one) for one in VERDICTS}}))
+    # With the kit's own form it begins to reason, and may be cut off before its reply is one.
+    talked = work(judged(alice, model, [RIGHT, WRONG, INJECTIONS[1]], small_judge, concurrency=1))
+    whole(talked)
+    for cell, text in enumerate((RIGHT, WRONG, INJECTIONS[1])):
+        _held(talked, cell, text)
 
 
 def _held(run: Run, cell: int, answer: str) -> str | None:
