@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable
+from typing import Any
 
 from django.db import DataError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -11,8 +12,12 @@ from ninja.errors import ValidationError as NinjaValidationError
 
 from kernel import bodies, strict_json
 from kernel.errors import PROBLEMS, DomainError
+from kernel.secret_signs import redact_values
 
 log = logging.getLogger("benchwright.errors")
+
+LONGEST, LONGEST_NAME = 4000, 200  # characters of a sentence, and of a name in it
+MOST_ERRORS = 1000
 
 # What a bare status from the framework means under our codes.
 BY_STATUS = {
@@ -30,7 +35,7 @@ BY_STATUS = {
 
 def response(request: HttpRequest, error: DomainError) -> HttpResponse:
     """The problem as a response."""
-    document = error.document(getattr(request, "request_id", None))
+    document = _fit(error.document(getattr(request, "request_id", None)))
     made = HttpResponse(
         strict_json.dumps(strict_json.clean(document)),
         status=error.status,
@@ -39,6 +44,20 @@ def response(request: HttpRequest, error: DomainError) -> HttpResponse:
     )
     made.problem_code = error.code  # type: ignore[attr-defined]  # for the request's log line
     return made
+
+
+def _fit(document: dict[str, Any]) -> dict[str, Any]:
+    """Its words may repeat what was sent: no secret of the sender's, and no more than helps."""
+    errors = [
+        {**each, "loc": [_cut(part, LONGEST_NAME) for part in each["loc"]], "msg": _cut(each["msg"], LONGEST)}
+        for each in document["errors"][:MOST_ERRORS]
+    ]
+    fit: dict[str, Any] = redact_values({**document, "detail": _cut(document["detail"], LONGEST), "errors": errors})
+    return fit
+
+
+def _cut(said: Any, most: int) -> Any:
+    return said if not isinstance(said, str) or len(said) <= most else said[: most - 1] + "…"
 
 
 # What the contract names and this version does not serve yet.

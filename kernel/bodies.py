@@ -19,8 +19,10 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from kernel.errors import DomainError
+from kernel.secret_signs import sayable
 
 INT64 = 2**63 - 1
+MOST_NAMED = 50  # unknown fields in one refusal
 NOT_BLANK = r"\S"  # the pattern of texts that hold something
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,15 +42,16 @@ class Body(BaseModel):
         """Name the nearest field for each unknown one."""
         known = {field.alias or name for name, field in cls.model_fields.items()}
         if isinstance(data, dict) and not known.issuperset(data):
-            unknown = {str(key): cls._nearest(str(key), known) for key in data if key not in known}
+            strange = [str(key) for key in data if key not in known]
+            unknown = {sayable(name): cls._nearest(name, known) for name in strange[:MOST_NAMED]}
             raise PydanticCustomError("unknown_field", "Unknown field.", {"fields": unknown})
         return data
 
     @classmethod
     def _nearest(cls, name: str, known: set[str]) -> str:
-        near = [cls.meant[name]] if name in cls.meant else get_close_matches(name, sorted(known), n=1)
+        near = [cls.meant[name]] if name in cls.meant else get_close_matches(name[:100], sorted(known), n=1)
         hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(sorted(known))}."
-        return f"Unknown field {name}. {hint}"
+        return f"Unknown field {sayable(name)}. {hint}"
 
     @field_validator("*", mode="after")
     @classmethod

@@ -36,6 +36,7 @@ PROBLEMS: dict[str, tuple[int, str]] = {
     "not_comparable": (409, "There is nothing to compare the run with"),
     "run_terminal": (409, "The run has already ended"),
     "run_active": (409, "The run is still going"),
+    "no_result": (409, "The run has no result"),
     "not_waiting": (409, "The run asks for nothing"),
     "impl_unavailable": (409, "The scorer is not available"),
     "secret_found": (409, "A secret's value stands in the run"),

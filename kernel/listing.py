@@ -12,6 +12,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.http import QueryDict
 
 from kernel.errors import DomainError
+from kernel.secret_signs import sayable
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 1000
@@ -199,9 +200,10 @@ def _filter(name: str, raw: str, kinds: Mapping[str, Kind], extra: Sequence[str]
 
 def unknown(name: str, known: Sequence[str], code: str = "invalid_parameter") -> DomainError:
     """The refusal of a query parameter, with the nearest known name."""
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(name[:100], known, n=1)
     hint = f" Did you mean {near[0]}?" if near else f" Known: {', '.join(known) or 'none'}."
-    return DomainError(code, f"Unknown query parameter {name}.{hint}", errors=[_error(name, "Unknown." + hint)])
+    said = sayable(name)
+    return DomainError(code, f"Unknown query parameter {said}.{hint}", errors=[_error(said, "Unknown." + hint)])
 
 
 def _bad(name: str, msg: str) -> DomainError:

@@ -112,6 +112,14 @@ def _suspect(text: str) -> bool:
     return any(mark in text for mark in _MARKS)
 
 
+def sayable(name: object, most: int = 60) -> str:
+    """A name that somebody sent, fit to be said back: on one line, at most ``most`` characters, no secret in it."""
+    text = "".join(sign if sign.isprintable() else " " for sign in str(name))
+    if found(text) is not None or named(text) or _random(text, LEAST_BITS_NAMED, digits=True):
+        return REDACTED
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def named(text: str) -> bool:
     """Whether random text stands beside a word like ``api_key``."""
     return any(_random(match["key"], LEAST_BITS_NAMED, digits=True) for match in _NAMED.finditer(text))

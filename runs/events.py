@@ -35,7 +35,8 @@ def told_error(error: Mapping[str, Any] | None, *, mine: bool) -> dict[str, Any]
     """What a reader may be told of a failure. A phase that authors may name what only the run's owner sees."""
     if error is None or mine or error.get("phase") not in AUTHORING:
         return dict(error) if error is not None else None
-    return {**error, "message": _PRIVATE, "hint": ""}
+    told = {name: value for name, value in error.items() if name != "choices"}
+    return {**told, "message": _PRIVATE, "hint": ""}
 
 
 # The lock on the run's row orders the numbers: a reader never sees n + 1 before n exists.

@@ -1,5 +1,6 @@
 """How a run ends: completed, halted or failed. Every planned cell has an outcome before the state moves."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +9,7 @@ from django.db import connection, transaction
 from kernel import ids, money, strict_json
 from kernel.faults import fault
 from kernel.secret_signs import redact
-from runs import events, limits, queries, states
+from runs import events, limits, publishing, queries, states
 from runs.artifacts import records
 from runs.models import Phase, Run, Shard
 
@@ -161,9 +162,11 @@ def complete(run: Run) -> None:
     if run.planned and not (summary["passed"] or summary["failed"] or summary["unscored"]):
         return _nothing_scored(run, summary)
     keep_summary(run.id, summary)
-    states.move(
-        run.id, "ok", events_after=[("RunCompleted", {"summary": summary})], summary=summary, finished_at=_now()
-    )
+    with transaction.atomic():
+        states.move(
+            run.id, "ok", events_after=[("RunCompleted", {"summary": summary})], summary=summary, finished_at=_now()
+        )
+        _follow(run)
     fault("F2")
 
 
@@ -176,10 +179,12 @@ def _nothing_scored(run: Run, summary: dict[str, Any]) -> None:
         "hint": "Mend the cause, then replay this run with replay.only_errored.",
     }
     keep_summary(run.id, summary)
-    states.move(
-        run.id, "failed", events_after=[("RunFailed", {"error": error})], error=error, summary=summary,
-        finished_at=_now(),
-    )  # fmt: skip
+    with transaction.atomic():
+        states.move(
+            run.id, "failed", events_after=[("RunFailed", {"error": error})], error=error, summary=summary,
+            finished_at=_now(),
+        )  # fmt: skip
+        _follow(run)
     fault("F2")
 
 
@@ -202,13 +207,19 @@ def halt(run: Run) -> None:
             summary=summary,
             finished_at=_now(),
         )
+        _follow(run)
     fault("F2")
 
 
-def fail(run: Run, phase: str, code: str, message: str, hint: str) -> None:
-    """A phase can't go on. Cells without a result are errored where a key is missing, else skipped."""
+def fail(run: Run, phase: str, code: str, message: str, hint: str, choices: Sequence[Mapping[str, Any]] = ()) -> None:
+    """A phase can't go on. Cells without a result are errored where a key is missing, else skipped.
+
+    ``choices``: what the phase would have let its owner choose from: [{"id", "name", "reason", …}].
+    """
     message = redact(message)
-    error = {"phase": phase, "code": code, "message": message, "hint": hint}
+    error: dict[str, Any] = {"phase": phase, "code": code, "message": message, "hint": hint}
+    if choices:
+        error["choices"] = [{name: str(one.get(name) or "") for name in ("id", "name", "reason")} for one in choices]
     told = events.told_error(error, mine=False)  # whoever may see the run sees its events
     with transaction.atomic():
         missing = code in {"missing_secret", "secret_revoked", "secret_unavailable"}
@@ -226,7 +237,14 @@ def fail(run: Run, phase: str, code: str, message: str, hint: str) -> None:
             summary=summary,
             finished_at=_now(),
         )
+        _follow(run)
     fault("F2")
+
+
+def _follow(run: Run) -> None:
+    """The benchmark of a public run is shown with its result, and not for a run that has none."""
+    if Run.objects.filter(id=run.id, visibility="public").exists():
+        publishing.follow(run)
 
 
 def unfinished(run: Run, phase: str) -> int:

@@ -24,7 +24,7 @@ def launch(principal: Principal, body: LaunchBody) -> Run:
     Raises DomainError as ``drafted`` does. Nothing is written then.
     """
     run = drafted(principal, body)
-    write(run)
+    write(run, replays.told(run, body.replay))
     return run
 
 
@@ -107,15 +107,18 @@ def _completes(what: pinning.What, sut: Mapping[str, Any], trials: int, tasks: i
 
 
 @transaction.atomic
-def write(run: Run) -> None:
-    """Write a drafted run with its phases and its first event, and wake a worker. Raises too_many_runs."""
+def write(run: Run, queued: Mapping[str, Any] | None = None) -> None:
+    """Write a drafted run with its phases and its first event (``queued`` is its data), and wake a worker.
+
+    Raises too_many_runs.
+    """
     crowding.admit(run.owner)
     run.save(force_insert=True)
     if not rescores(run):  # it reaches nobody
         leases.grant(run.owner, str(run.id), own_impl=not run.foreign_impl, names=run.secrets)
     fault("L2")
     Phase.objects.bulk_create(Phase(run=run, name=name, position=at) for at, name in enumerate(run.plan))
-    run.last_seq = events.append(run.id, [("RunQueued", {})])
+    run.last_seq = events.append(run.id, [("RunQueued", dict(queued or {}))])
     if run.visibility == "public":
         Run.objects.filter(id=run.id).update(scan_state=publishing.first_state(run))
         publishing.follow(run)

@@ -52,7 +52,7 @@ def _impl_labels(runs: Iterable[Run]) -> Mapping[tuple[str, Any], str]:
 
 
 def run_object(run: Run, viewer: Principal | None, beside: Around | None = None) -> dict[str, Any]:
-    """The contract's run object. Strangers don't see what only configures it: limits, hints, metadata, secrets."""
+    """The contract's run object. Strangers see neither the words that asked for it nor what only configures it."""
     beside = around([run], viewer) if beside is None else beside
     names = beside.labels
     mine = viewer is not None and run.owner_id == viewer.account.pk
@@ -60,7 +60,7 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
         "object": "run",
         "id": str(run.id),
         "status": run.status,
-        "request": run.request or None,
+        "request": (run.request or None) if mine else None,
         "benchmark": {"id": run.benchmark.id, "name": run.benchmark.name} if run.benchmark else None,
         "benchmark_name": run.benchmark.name if run.benchmark else None,
         "subset_id": run.subset_id,
@@ -109,7 +109,7 @@ def _how(run: Run, *, mine: bool) -> dict[str, Any]:
         "mode": run.mode,
         "parent_run": str(run.parent_id) if run.parent_id else None,
         "relation": run.relation,
-        "fork": fork_object(run),
+        "fork": fork_object(run, mine=mine),
         "completes": run.completes,
         "concurrency": run.concurrency,
         "trials": run.trials,
@@ -117,11 +117,12 @@ def _how(run: Run, *, mine: bool) -> dict[str, Any]:
     }
 
 
-def fork_object(run: Run) -> dict[str, Any] | None:
-    """What a fork changes of its parent, and how; None for any other run."""
+def fork_object(run: Run, *, mine: bool) -> dict[str, Any] | None:
+    """What a fork changes of its parent, and how; None for any other run. Its words are its owner's to read."""
     if run.relation != "fork":
         return None
-    return {"description": run.description or None, "from_phase": run.from_phase, "mode": run.fork_mode}
+    words = run.description if mine else ""
+    return {"description": words or None, "from_phase": run.from_phase, "mode": run.fork_mode}
 
 
 def plan_object(run: Run, *, mine: bool) -> dict[str, Any] | None:

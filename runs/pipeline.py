@@ -98,7 +98,7 @@ def _begin(run: Run, phase: Phase, work: Work) -> None:
 def _ask(run: Run, phase: str, ask: Asks) -> None:
     """Wait for the owner's word where the launch said that somebody is there to give it; else the run fails."""
     if run.metadata.get("autonomous") is not False:
-        finishing.fail(run, phase, ask.code, str(ask.question["question"]), ask.hint)
+        finishing.fail(run, phase, ask.code, str(ask.question["question"]), ask.hint, ask.question.get("choices") or ())
         return
     asked = {"phase": phase, "code": ask.code, "hint": ask.hint, **ask.question}
     # Whoever may see the run sees its events; what it asks may name what only its owner may see.

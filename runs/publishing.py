@@ -22,17 +22,33 @@ _SHOWN = ("scan_state", "scan", "last_seq", "status")
 
 
 def follow(run: Run) -> None:
-    """Derive the benchmark's visibility anew. Call it in the transaction that changed the run's."""
+    """Derive the benchmark's visibility anew. Call it in the transaction that changed the run's.
+
+    A run that ended without a result shows nothing of its benchmark, so it publishes none.
+    """
     if run.benchmark_id is not None:
-        public = Run.objects.filter(benchmark=run.benchmark_id, visibility="public", destroyed_at=None).exists()
+        shown = Run.objects.filter(benchmark=run.benchmark_id, visibility="public", destroyed_at=None)
+        public = shown.exclude(status__in=states.TERMINAL, passed=0, failed=0, unscored=0).exists()
         visibility.derive(run.benchmark_id, public=public)
+
+
+def has_result(run: Run) -> bool:
+    """Whether there is something to show, or will be."""
+    return run.status not in states.TERMINAL or run.passed + run.failed + run.unscored > 0
 
 
 def demand_clean(run: Run) -> None:
     """Return where nothing stands in the way of publishing the run. Call it outside of a transaction.
 
-    DomainError ``secret_found`` (where what stands), ``scan_pending`` (the gateway has not answered yet: ask again).
+    DomainError ``no_result``, ``secret_found`` (where what stands), ``scan_pending`` (the gateway has not answered yet:
+    ask again).
     """
+    if not has_result(run):
+        raise DomainError(
+            "no_result",
+            f"Run {run.id} {run.status} before any task was scored: there is no result to show, so it stays private, "
+            "and its benchmark with it. Publish a run that has one.",
+        )
     if not vault.has_values(run.owner):
         return
     run.refresh_from_db(fields=_SHOWN)

@@ -1,16 +1,19 @@
 """What a replay runs: the parent's whole scope, or a slice of it. One place decides which tasks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from accounts.principal import Principal
 from kernel.errors import DomainError, invalid
 from registry import queries as registry
 from registry.models import Task
 from runs import queries
-from runs.models import Run, TaskResult
+from runs.models import Run, RunEvent, TaskResult
 from runs.schemas import Replay
 
 ONLY = {"only_failed": ("failed", "unscored"), "only_errored": ("errored", "skipped")}
+SLICES = (*ONLY, "task_ids")
 
 
 @dataclass(frozen=True)
@@ -24,13 +27,36 @@ class Scope:
 
 
 def parent(principal: Principal, asked: Replay) -> Run:
-    """The run to replay. Raises not_found (foreign private), gone, run_not_replayable (going, or without impl)."""
+    """The run to replay. Raises not_found (foreign private), gone, run_not_replayable."""
     run = queries.run(principal, asked.from_run)
-    if run.status not in queries.TERMINAL:
-        raise DomainError("run_not_replayable", f"Run {run.id} is {run.status}. Wait for its end, or halt it first.")
-    if run.impl_id is None or run.subset_id is None:
-        raise DomainError("run_not_replayable", f"Run {run.id} ended before it had a scorer and a task list.")
+    if why := refusal(run):
+        raise DomainError("run_not_replayable", why)
     return run
+
+
+def refusal(run: Run) -> str:
+    """Why the run can't be replayed: it goes on, or has no scorer or no tasks; "" where it can be."""
+    if run.status not in queries.TERMINAL:
+        return f"Run {run.id} is {run.status}. Wait for its end, or halt it first."
+    if run.impl_id is None or run.subset_id is None:
+        return f"Run {run.id} ended before it had a scorer and a task list, so there is nothing to run again."
+    return ""
+
+
+def told(run: Run, asked: Replay | None) -> dict[str, str]:
+    """What a run's first event says of the slice that it runs: by what its tasks were chosen. {} for no slice."""
+    if asked is None or run.task_positions is None:
+        return {}
+    name = next((name for name in SLICES if getattr(asked, name)), None)
+    if name is None and run.parent is not None:  # all that a slice ran
+        name = chosen_by([run.parent.id]).get(run.parent.id)
+    return {"slice": name} if name else {}
+
+
+def chosen_by(runs: Sequence[UUID]) -> dict[UUID, str]:
+    """By what the tasks of slices were chosen, one of SLICES; nothing of other runs, and where nobody wrote it down."""
+    first = RunEvent.objects.filter(run__in=runs, seq=1).values_list("run_id", "data") if runs else ()
+    return {run: data["slice"] for run, data in first if data.get("slice") in SLICES}
 
 
 def scope(run: Run, asked: Replay) -> Scope:
@@ -42,7 +68,7 @@ def scope(run: Run, asked: Replay) -> Scope:
     assert run.subset_id is not None
     assert run.subset_revision is not None
     revision = _revision(run, asked)
-    chosen = [name for name in ("only_failed", "only_errored", "task_ids") if getattr(asked, name)]
+    chosen = [name for name in SLICES if getattr(asked, name)]
     if len(chosen) > 1:
         raise DomainError(
             "mutually_exclusive",

@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from accounts.principal import Principal
 from kernel import conditional, listing
 from kernel.errors import DomainError
+from kernel.secret_signs import sayable
 from runs import objects, queries
 from runs.models import Run
 
@@ -26,7 +27,7 @@ def chosen(request: HttpRequest, run: Run, viewer: Principal | None) -> dict[str
             known = ", ".join(EXPANDABLE)
             raise DomainError(
                 "invalid_expand",
-                f"expand={name} is not possible here. Known: {known}.",
+                f"expand={sayable(name)} is not possible here. Known: {known}.",
                 errors=[{"loc": ["query", "expand"], "msg": f"Known: {known}."}],
             )
         EXPANDABLE[name](found, run, viewer)
@@ -48,8 +49,8 @@ def selected(request: HttpRequest, found: dict[str, Any]) -> dict[str, Any]:
     if unknown:
         raise DomainError(
             "invalid_parameter",
-            f"There is no field {unknown[0]!r}. Known: {', '.join(found)}.",
-            errors=[{"loc": ["query", "fields"], "msg": f"No field {name!r}."} for name in unknown],
+            f"There is no field {sayable(unknown[0])!r}. Known: {', '.join(found)}.",
+            errors=[{"loc": ["query", "fields"], "msg": f"No field {sayable(name)!r}."} for name in unknown[:20]],
         )
     return {name: value for name, value in found.items() if name in {"object", "id", *fields}} if fields else found
 

@@ -72,7 +72,9 @@ def launch_in_words(request: HttpRequest) -> HttpResponse:
     """Say what shall be measured. A POST launches and leads to the run."""
     principal = signed_in(request.user)
     form = in_words.form_of(request.POST if request.method == "POST" else request.GET)
-    if request.method == "POST":
+    if request.method != "POST":
+        form = in_words.begin(principal, form)
+    else:
         run_id = in_words.launch_once(principal, form, request.POST.get("mark", ""))
         if run_id is not None:
             return redirect("run", run_id=run_id)

@@ -61,6 +61,7 @@ WHAT_TO_DO = {
     "run_terminal": "Nothing is left to change: replay it to run it again.",
     "not_waiting": "Read the run: only one that is `needs_input` can be answered.",
     "run_active": "Wait for its end, or halt it first.",
+    "no_result": "Publish a run in which at least one task was scored.",
     "impl_unavailable": "Choose another scorer, or register one.",
     "secret_found": "Rotate the secret that `detail` names, destroy the run, and run it again without the leak.",
     "scan_pending": "Wait as long as `Retry-After` says and ask again; `manage.py doctor` says whether a gateway runs.",

@@ -14,7 +14,14 @@ KINDS = ("bearer", "header", "basic", "query")
 HEADER_KINDS = frozenset({"bearer", "header", "basic"})
 MAX_VALUE_BYTES = 16 * 1024
 MAX_RULES = 20
+SHORT = 8  # characters; a shorter value can't be recognised in a text
 MASK = "••••"
+_PLACES: Mapping[str | int, str] = {
+    "name": "its name",
+    "description": "its description",
+    "host_pattern": "the host of a rule",
+    "inject_target": "the header or parameter of a rule",
+}
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,120}")
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,120}")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -79,9 +86,28 @@ def preview(value: str) -> str:
 
 
 def warnings(value: str) -> list[str]:
-    if len(value) < 8:
-        return ["The value is shorter than 8 characters: it can't be recognised and blacked out in outputs."]
+    if len(value) < SHORT:
+        return [f"The value is shorter than {SHORT} characters: it can't be recognised and blacked out in outputs."]
     return []
+
+
+def refuse_told(value: str, kinds: Iterable[str], told: Iterable[tuple[list[str | int], str]]) -> None:
+    """DomainError ``secret_in_payload`` where the value stands in what is shown beside it: (place, text). Never quotes.
+
+    A value under 8 characters stands in many a word: there only a text that is nothing else is refused. Of ``basic``
+    the password counts by itself, too.
+    """
+    whole = value.strip().casefold()
+    parts = {whole, whole.partition(":")[2]} if "basic" in set(kinds) else {whole}
+    for loc, text in told:
+        shown = text.strip().casefold()
+        if any(part and (part in shown if len(part) >= SHORT else part == shown) for part in parts):
+            raise DomainError(
+                "secret_in_payload",
+                f"The value itself stands in {_PLACES.get(loc[-1], 'what is shown beside it')}, which everybody who "
+                "sees the secret's name can read, so nothing was stored. Put it into the value alone.",
+                errors=[{"loc": loc, "msg": "the secret's value stands here"}],
+            )
 
 
 def check_rules(rules: Sequence[Mapping[str, object]]) -> list[Rule]:

@@ -1,6 +1,7 @@
 """Acts on secrets: create, edit, rotate, delete. Values come in, are sealed, and are never read here again."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 
 from django.db import transaction
@@ -12,7 +13,16 @@ from kernel.clock import now
 from kernel.errors import DomainError, invalid
 from secrets_vault import queries, sealing
 from secrets_vault.models import Secret, SecretRule, SecretVersion
-from secrets_vault.rules import HEADER_KINDS, Rule, check_name, check_rules, check_value, conflict, preview
+from secrets_vault.rules import (
+    HEADER_KINDS,
+    Rule,
+    check_name,
+    check_rules,
+    check_value,
+    conflict,
+    preview,
+    refuse_told,
+)
 
 Rules = Sequence[Mapping[str, object]]
 
@@ -21,8 +31,10 @@ Rules = Sequence[Mapping[str, object]]
 def create(principal: Principal, name: str, value: str, rules: Rules, description: str = "") -> Secret:
     """Seal and keep a new secret.
 
-    DomainError ``validation_failed``, ``name_taken``, ``secret_rule_conflict``, or ``unavailable`` (no vault key).
+    DomainError ``validation_failed``, ``secret_in_payload``, ``name_taken``, ``secret_rule_conflict``, or
+    ``unavailable`` (no vault key).
     """
+    refuse_told(value, _asked(rules), _told(name, description, rules))
     check_name(name)
     secret_signs.refuse({"name": name, "description": description}, "body")
     checked = check_rules(rules)
@@ -55,11 +67,18 @@ def update(
     description: str | None = None,
     seen: datetime | None = None,
 ) -> Secret:
-    """Edit a secret; ``value`` rotates it. ``seen``: the ``updated_at`` the caller read (412 if it moved since)."""
+    """Edit a secret; ``value`` rotates it. ``seen``: the ``updated_at`` the caller read (412 if it moved since).
+
+    A value that is sent is looked for in the name, description and rules; one that is sealed can't be.
+    """
     secret_signs.refuse({"name": name, "description": description}, "body")
     with transaction.atomic():
         queries.lock_account(principal)
         secret = _locked(principal, secret, seen)
+        if value is not None:
+            after = rules if rules is not None else [asdict(rule) for rule in current_rules(secret)]
+            shown = (secret.name if name is None else name, secret.description if description is None else description)
+            refuse_told(value, _asked(after), _told(*shown, after))
         checked = check_rules(rules) if rules is not None else current_rules(secret)
         if value is not None:
             raw = check_value(value, _kinds(checked))
@@ -97,6 +116,20 @@ def delete(principal: Principal, secret: Secret) -> None:
 
 def current_rules(secret: Secret) -> list[Rule]:
     return sorted(Rule(r.host_pattern, r.inject_kind, r.inject_target) for r in secret.rules.all())
+
+
+def _asked(rules: Rules) -> set[str]:
+    """The kinds that rules ask for before they are checked."""
+    return {str(rule.get("inject_kind") or "") for rule in rules}
+
+
+def _told(name: str, description: str, rules: Rules) -> Iterator[tuple[list[str | int], str]]:
+    """(place, text) of what is shown beside a value."""
+    yield ["body", "name"], name
+    yield ["body", "description"], description
+    for at, rule in enumerate(rules):
+        for part in ("host_pattern", "inject_target"):
+            yield ["body", "rules", at, part], str(rule.get(part) or "")
 
 
 def _kinds(checked: Sequence[Rule]) -> set[str]:

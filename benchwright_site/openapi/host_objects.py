@@ -1,6 +1,6 @@
 """What the API answers about host policies and blocked hosts."""
 
-from benchwright_site.openapi.words import COUNT, TEXT, TIME, Schema, array, choice, maybe, named, page
+from benchwright_site.openapi.words import COUNT, FLAG, TEXT, TIME, Schema, array, choice, maybe, named, page
 from secrets_vault.host_policy.blocked import WORDS
 
 MODE = choice("allow", "block")
@@ -13,6 +13,7 @@ _BLOCKED: dict[str, Schema] = {
     "last_at": TIME,
     "run": {**TEXT, "description": "The run; over all runs, the last one that met the host."},
     "policy": {**maybe(MODE), "description": "What an entry of your host policy says of it now; null: none names it."},
+    "allowable": {**FLAG, "description": "Whether an entry can open it; where none can, `message` says why."},
 }
 HOST_OBJECTS: dict[str, Schema] = {
     "HostPolicyEntry": named(

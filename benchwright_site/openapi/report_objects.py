@@ -13,16 +13,22 @@ from benchwright_site.openapi.words import (
     Schema,
     array,
     choice,
+    mapping,
     maybe,
     named,
     ref,
     thing,
 )
+from runs import replays
 from runs.reporting.narrating import SLICES
 from runs.summary import OUTCOMES
 
 _READING = {"answer": TEXT, "passed": FLAG}
 _COUNTS: dict[str, Schema] = {name: COUNT for name in ("looked_at", "unread", "agreed", "missed", "lenient", "differs")}
+CHOSEN = {
+    **maybe(choice(*replays.SLICES)),
+    "description": "By what the tasks of a slice were chosen; null of no slice, and where nobody wrote it down.",
+}
 _AUDIT_ROW = thing(
     "An output that the two read differently. `missed`: only the second reader reads a right answer; `lenient`: only "
     "the scorer does; `differs`: the second takes another program from it, which nobody ran.",
@@ -124,9 +130,13 @@ REPORT_OBJECTS: dict[str, Schema] = {
         reused=COUNT,
         of_parent=COUNT,
         slice=FLAG,
+        chosen=CHOSEN,
         completes=FLAG,
-        later=array(thing("A later run.", run=UUID, cells=COUNT, slice=FLAG, completes=FLAG, status=TEXT)),
+        later=array(
+            thing("A later run.", run=UUID, cells=COUNT, slice=FLAG, chosen=CHOSEN, completes=FLAG, status=TEXT)
+        ),
         later_cells=COUNT,
+        later_chosen={**mapping(COUNT), "description": "How many of them by each way of choosing."},
     ),
     "Remedies": named(
         "remedies",

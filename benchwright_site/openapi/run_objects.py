@@ -95,7 +95,7 @@ RUN_OBJECTS: dict[str, Schema] = {
         "One evaluation of one model on one subset with one scorer.",
         id=UUID,
         status=STATUS,
-        request=maybe(TEXT),
+        request={**maybe(TEXT), "description": "The words that asked for it; null for anybody but its owner."},
         benchmark={**maybe(ANY_OBJECT), "description": "Its id and name; the object with `expand=benchmark`."},
         benchmark_name=maybe(TEXT),
         subset_id=maybe(TEXT),
@@ -122,7 +122,7 @@ RUN_OBJECTS: dict[str, Schema] = {
         fork=maybe(
             thing(
                 "What a fork changes of its parent. `rescore`: it grades its parent's outputs and asked no model.",
-                description=maybe(TEXT),
+                description={**maybe(TEXT), "description": "Null for anybody but its owner."},
                 from_phase=choice("find", "analyze", "atomize", "materialize"),
                 mode=choice("rerun", "rescore"),
             )
@@ -183,7 +183,10 @@ RUN_OBJECTS: dict[str, Schema] = {
         ),
         halt_reason=maybe(TEXT),
         halt_note=TEXT,
-        error=maybe(ANY_OBJECT),
+        error={
+            **maybe(ANY_OBJECT),
+            "description": "`phase`, `code`, `message`, `hint`; to its owner also `choices`, where there were some.",
+        },
         review=array(ref("ReviewFlag")),
         links=thing("Where it is.", dashboard=TEXT, report=TEXT, self=TEXT, stream=TEXT),
         created_at=TIME,

@@ -20,7 +20,7 @@ from runs import limits, providers
 from runs.providers import Provider
 from secrets_vault import rules
 from secrets_vault.connections import acts
-from secrets_vault.models import Connection
+from secrets_vault.models import Connection, Secret
 
 KINDS = ("ai_model", "compute")
 BACKENDS = ("e2b", "sandbox0")  # of compute connections
@@ -49,7 +49,7 @@ def create(principal: Principal, name: str, wanted: Wanted, secret: str | None) 
     """
     _refuse_secrets(name, wanted)
     fields = {**checked(wanted), "name": name, "kind": wanted.kind, "provider": wanted.provider}
-    fields["secret"] = acts.owned_secret(principal, secret) if secret else None
+    fields["secret"] = _secret(principal, wanted.provider, secret)
     return acts.create(principal, fields, key_host(wanted.provider, fields["base_url"]))
 
 
@@ -69,9 +69,16 @@ def update(
     fields = checked(wanted)
     edits = {name: fields.get(name, value) for name, value in changes.items()}
     if "secret" in changes:
-        edits["secret"] = acts.owned_secret(principal, changes["secret"]) if changes["secret"] else None
+        edits["secret"] = _secret(principal, found.provider, changes["secret"])
     host = key_host(found.provider, fields["base_url"])
     return acts.update(principal, found, edits, host, seen)
+
+
+def _secret(principal: Principal, provider: str, reference: str | None) -> Secret | None:
+    """The account's secret of that id or name; None for none. DomainError ``validation_failed``."""
+    if reference and provider == "simulated":
+        raise invalid(["body", "secret"], "The simulated model needs no key: leave secret out.")
+    return acts.owned_secret(principal, reference) if reference else None
 
 
 def _refuse_secrets(name: str, wanted: Wanted) -> None:
@@ -86,14 +93,14 @@ def checked(wanted: Wanted) -> dict[str, Any]:
         raise invalid(["body", "kind"], f"kind is one of {', '.join(KINDS)}.")
     if wanted.kind == "compute":
         return _compute(wanted)
-    if wanted.provider not in providers.PROVIDERS or wanted.provider == "simulated":
-        known = tuple(name for name in providers.names() if name != "simulated")
-        raise invalid(
-            ["body", "provider"], f"There is no provider {wanted.provider!r}: {limits.nearest(wanted.provider, known)}"
-        )
+    if wanted.provider not in providers.PROVIDERS:
+        near = limits.nearest(wanted.provider, tuple(providers.names()))
+        raise invalid(["body", "provider"], f"There is no provider {wanted.provider!r}: {near}")
     provider = providers.get(wanted.provider)
+    if provider.name == "simulated":
+        _refuse_for_simulated(wanted)
     base = base_url(wanted.base_url, provider)
-    if not base and not providers.base_url(provider.name):
+    if not base and not providers.base_url(provider.name) and provider.name != "simulated":
         raise invalid(["body", "base_url"], f"{provider.label} lives where you say: give its base_url.")
     return {
         "base_url": base,
@@ -101,6 +108,13 @@ def checked(wanted: Wanted) -> dict[str, Any]:
         "routing": routing(wanted.routing, provider),
         "metadata": metadata(wanted.metadata),
     }
+
+
+def _refuse_for_simulated(wanted: Wanted) -> None:
+    """It is answered inside the gateway: there is no address to go to, and nothing to pay."""
+    for name, given in (("base_url", wanted.base_url), ("prices", wanted.prices)):
+        if given:
+            raise invalid(["body", name], f"The simulated model is answered inside, for free: leave {name} out.")
 
 
 def _compute(wanted: Wanted) -> dict[str, Any]:

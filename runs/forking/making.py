@@ -58,7 +58,7 @@ def drafted(principal: Principal, run_id: str, body: ForkBody) -> Run:
         mode="fork",
         relation="fork",
         parent=wish.parent,
-        request=wish.parent.request,
+        request=wish.parent.request if wish.own else "",
         description=body.description or "",
         from_phase=wish.phase,
         fork_mode=body.mode,
@@ -76,7 +76,7 @@ def drafted(principal: Principal, run_id: str, body: ForkBody) -> Run:
 def _wish(principal: Principal, run_id: str, body: ForkBody) -> _Wish:
     parent = queries.run(principal, run_id)
     if parent.status not in queries.TERMINAL:
-        raise DomainError("run_not_replayable", f"Run {parent.id} is {parent.status}. Wait for its end, or halt it.")
+        raise DomainError("run_not_replayable", refusal(parent))
     own = parent.owner_id == principal.account.pk
     phase, rescore = body.from_phase or "atomize", body.mode == "rescore"
     if body.impl is not None and phase in ("find", "analyze"):
@@ -93,22 +93,32 @@ def _wish(principal: Principal, run_id: str, body: ForkBody) -> _Wish:
     return _Wish(parent, own, phase, impl, rescore)
 
 
+def refusal(run: Run, phase: str = "atomize") -> str:
+    """Why nobody can fork the run from that phase (atomize or a later one) on; "" where somebody who sees it can."""
+    if run.status not in queries.TERMINAL:
+        return f"Run {run.id} is {run.status}. Wait for its end, or halt it."
+    if run.subset_id is None:
+        return f"Run {run.id} ended before it had a task list, so there is nothing to {phase}; fork it from find."
+    return ""
+
+
 def _check_phase(parent: Run, phase: str, *, own: bool, rescore: bool, description: str | None) -> None:
     """Whether the parent has what the phase begins with. Raises validation_failed, run_not_replayable."""
     loc = ["body", "from_phase"]
     if phase in ("find", "analyze"):
         if rescore:
             raise invalid(loc, "A rescore grades the parent's own tasks: fork from atomize or materialize")
+        if not own:
+            raise invalid(
+                loc, f"The words of a run are its owner's, so nobody else can {phase} anew: fork from atomize"
+            )
         if not parent.request:
             raise invalid(loc, f"Run {parent.id} was not launched in words, so there is nothing to {phase} anew")
-        if phase == "analyze" and not (own and "find" in parent.findings):
+        if phase == "analyze" and "find" not in parent.findings:
             raise invalid(loc, "What Find found is not there to go on with: fork from find")
         return
-    if parent.subset_id is None:
-        raise DomainError(
-            "run_not_replayable",
-            f"Run {parent.id} ended before it had a task list, so there is nothing to {phase}; fork it from find.",
-        )
+    if why := refusal(parent, phase):
+        raise DomainError("run_not_replayable", why)
     if phase == "atomize" and not description:
         raise invalid(
             ["body", "description"], "Say what to change in the scorer (description), or name another one (impl)"

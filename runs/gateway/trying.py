@@ -8,9 +8,9 @@ import orjson
 
 from runs.gateway.answers import Failed, Redactor, Refused, refusal, unheard
 from runs.gateway.apis import table
-from runs.gateway.apis.base import Api
+from runs.gateway.apis.base import Api, Asked
 from runs.gateway.http.outbound import Pool, UpstreamError
-from runs.providers import metering
+from runs.providers import metering, simulated_apis
 from runs.providers.data import Provider
 from secrets_vault import uses
 from secrets_vault.uses import Use
@@ -31,20 +31,21 @@ async def attempt(gate: "Gateway", account: int, sut: dict[str, Any], sut_key: d
     """
     provider, _, value, pool = await gate.books.endpoint(account, sut, sut_key)
     api = table.of(provider).get(CHAT)
-    if pool is None or api is None:
+    if api is None:
         return {"answered": False, "trouble": f"{provider.label} has no chat to try."}
     try:
         asked = api.prepare(orjson.dumps(ASK), sut["model"], provider, sut.get("params") or {})
         begun = time.monotonic()
         try:
-            raw, found = await _ask(pool, api, asked.payload, Redactor(value), provider)
+            raw, found = await _ask(pool, api, asked, Redactor(value), provider)
         finally:
             took = int((time.monotonic() - begun) * 1000)
     except (Failed, Refused) as bad:
         return {"answered": False, "trouble": bad.message}
     finally:
-        pool.close()
-    if sut_key.get("kind") == "secret":
+        if pool is not None:
+            pool.close()
+    if pool is not None and sut_key.get("kind") == "secret":
         where = pool.target.host, pool.target.paths[api.name]
         uses.note(Use(str(sut_key["secret"]), int(sut_key["version"]), "", "gateway", *where))
     told = api.told(found)
@@ -57,12 +58,15 @@ async def attempt(gate: "Gateway", account: int, sut: dict[str, Any], sut_key: d
 
 
 async def _ask(
-    pool: Pool, api: Api, payload: bytes, redactor: Redactor, provider: Provider
+    pool: Pool | None, api: Api, asked: Asked, redactor: Redactor, provider: Provider
 ) -> tuple[bytes, dict[str, Any]]:
-    """The answer's bytes and object, the key taken out. Failed."""
+    """The answer's bytes and object, the key taken out. No ``pool``: the simulated model's. Failed."""
+    if pool is None:
+        said = simulated_apis.answer(api.name, asked.body)
+        return orjson.dumps(said), said
     try:
         async with asyncio.timeout(SECONDS):
-            exchange, outbound = await pool.start(api.name, payload)
+            exchange, outbound = await pool.start(api.name, asked.payload)
             try:
                 status = await exchange.head()
                 raw = redactor.clean(await exchange.body())

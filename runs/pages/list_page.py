@@ -17,6 +17,7 @@ from runs import queries
 from runs.models import Run
 from runs.pages import run_page, score
 from runs.pages.event_words import halt_words
+from runs.pages.lineage import naming
 from runs.plots import marks
 from runs.providers import PROVIDERS
 from runs.states import ACTIVE
@@ -135,7 +136,7 @@ def _filtered(rows: QuerySet[Run], wanted: Wanted) -> QuerySet[Run]:
         rows = rows.filter(sut__provider=wanted.provider)
     if wanted.q:
         may = Q(sut__model__icontains=wanted.q) | Q(benchmark__name__icontains=wanted.q)
-        may |= Q(benchmark_id=wanted.q) | Q(subset_id=wanted.q) | Q(impl_id=wanted.q)
+        may |= Q(request__icontains=wanted.q) | Q(benchmark_id=wanted.q) | Q(subset_id=wanted.q) | Q(impl_id=wanted.q)
         rows = rows.filter(may | Q(id=UUID(wanted.q)) if _is_uuid(wanted.q) else may)
     return rows.select_related("benchmark")
 
@@ -180,9 +181,10 @@ def _row(run: Run) -> dict[str, Any]:
         note = str((run.error or {}).get("message") or "")
     return {
         "run": run,
-        "title": run_page.title(run),
+        "title": naming.title(run, mine=True),
+        "known": bool(run.benchmark and run.sut.get("model")),
         "score": score.of(run),
-        "badges": run_page.badges(run),
+        "badges": naming.badges(run),
         "note": note,
         "noun": run_page.noun(run),
         "elapsed": (clock.now() - (run.started_at or run.created_at)).total_seconds(),

@@ -72,6 +72,7 @@ def draw(run_id: UUID, mine: bool) -> Picture:
 
 
 _PARTS = {
+    "title": "title",
     "badge": "status",
     "asks": "asks",
     "now": "line",

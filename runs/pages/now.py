@@ -59,16 +59,19 @@ class Now:
 
 
 def log(run: Run, *, mine: bool, newest: int = LOG_LENGTH, after: int = 0) -> list[dict[str, Any]]:
-    """The last events, newest first, each with what it says. A person's own note is told to its owner only."""
+    """The last events, newest first, each with what it says. Its owner reads their own note, and why it failed."""
     rows = RunEvent.objects.filter(run=run, seq__gt=after).order_by("-seq")[:newest]
     return [
-        {"seq": row.seq, "type": row.type, "at": row.created_at, "said": said(row.type, _told(row.data, mine))}
+        {"seq": row.seq, "type": row.type, "at": row.created_at, "said": said(row.type, _told(run, row, mine))}
         for row in rows
     ]
 
 
-def _told(data: Mapping[str, Any], mine: bool) -> Mapping[str, Any]:
-    return data if mine else {name: value for name, value in data.items() if name != "note"}
+def _told(run: Run, event: RunEvent, mine: bool) -> Mapping[str, Any]:
+    """An event is stored as everybody may read it; what only the owner may know of a failure stands in the run."""
+    if not mine:
+        return {name: value for name, value in event.data.items() if name != "note"}
+    return {**event.data, "error": run.error} if run.error and "error" in event.data else event.data
 
 
 def latest(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

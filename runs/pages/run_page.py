@@ -6,11 +6,13 @@ from typing import Any
 
 from accounts.pages import once
 from kernel import clock
-from runs import events, objects, queries
+from runs import events, objects, publishing, queries, replays
+from runs.forking import making
 from runs.models import Run
 from runs.pages import now, remedies, score, strip, table, words
 from runs.pages.event_words import halt_words
-from runs.pages.launch import authored
+from runs.pages.launch import again, authored
+from runs.pages.lineage.naming import badges, title
 from runs.pages.vault import hosts
 from runs.reporting import classes, sentences, storing
 from runs.reporting import remedies as mending
@@ -18,27 +20,6 @@ from runs.review import shapes
 from runs.states import TERMINAL
 from secrets_vault import leases
 from secrets_vault import queries as vault
-
-
-def title(run: Run) -> str:
-    """``BFCL v4 on qwen/qwen3-32b``."""
-    benchmark = run.benchmark.name if run.benchmark else "A run"
-    return f"{benchmark} on {run.sut.get('model') or 'no model'}"
-
-
-def badges(run: Run) -> list[tuple[str, str]]:
-    """What must be said beside every figure of this run: (kind of badge, words)."""
-    provider = run.sut.get("provider")
-    found = [("", provider)] if provider in ("simulated", "local") else []
-    if run.unsandboxed:
-        found.append(("warn", "! unsandboxed"))
-    if run.completes:
-        found.append(("", "completion"))
-    if run.fork_mode == "rescore":
-        found.append(("", "rescored"))
-    if run.visibility == "public":
-        found.append(("good", "public"))
-    return found
 
 
 def going(run: Run, *, mine: bool, answers: bool = False) -> dict[str, Any]:
@@ -56,6 +37,7 @@ def going(run: Run, *, mine: bool, answers: bool = False) -> dict[str, Any]:
         "phases": now.phases(run),
         "spend": now.spend(run, mine=mine),
         "noun": noun(run),
+        "title": title(run, mine=mine),
         **hosts.of_run(run, mine=mine),
         "mine": mine,
         "moment": clock.now(),
@@ -72,7 +54,7 @@ def done(run: Run, *, mine: bool, answers: bool) -> dict[str, Any]:
     """The parts of an ended run."""
     summary = queries.summary(run)
     groups = classes.classes(run, answers=answers)
-    again = mending.reruns(run, mine=mine)
+    reruns = mending.reruns(run, mine=mine)
     return {
         "run": run,
         "summary": summary,
@@ -82,8 +64,8 @@ def done(run: Run, *, mine: bool, answers: bool) -> dict[str, Any]:
         "phases": now.phases(run),
         "spend": now.spend(run, mine=mine),
         "remedies": remedies.of(run, groups, mine=mine),
-        "reruns": sentences.reruns(again),
-        "later": again["later"],
+        "reruns": sentences.reruns(reruns),
+        "later": reruns["later"],
         "audit": storing.audit_shown(run, answers=answers),
         "not_passed": sum(group["count"] for group in groups),
         "kinds": _kinds(summary),
@@ -95,6 +77,21 @@ def done(run: Run, *, mine: bool, answers: bool) -> dict[str, Any]:
         "took": (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None,
         "halted": halt_words(run.halt_reason, run.halt_note if mine else "") if run.status == "halted" else "",
         "error": events.told_error(run.error, mine=mine) or {},
+        **_ways_on(run, mine=mine),
+    }
+
+
+def _ways_on(run: Run, *, mine: bool) -> dict[str, Any]:
+    """What may be made of an ended run; of one that came to nothing, the way back to the form that made it."""
+    asked = mine and again.in_words(run)
+    unchanged = mine and run.mode == "fork" and run.status == "failed" and run.from_phase == "atomize"
+    return {
+        "replayable": not replays.refusal(run),
+        "forkable": not making.refusal(run),
+        "again": again.link(run) if asked else "",
+        "again_command": f"benchwright run {shlex.quote(words.one_line(run.request, 2000))}" if asked else "",
+        "offers": again.offers(run) if asked else [],
+        "fork_again": f"/runs/{run.parent_id}/fork?again={run.id}" if unchanged and run.parent_id else "",
     }
 
 
@@ -139,7 +136,7 @@ def page(
     events = now.log(run, mine=mine)
     return {
         **parts,
-        "title": title(run),
+        "title": title(run, mine=mine),
         "badges": badges(run),
         "mine": mine,
         "review": shapes.of_run(run),
@@ -148,6 +145,7 @@ def page(
         "may_settle": settles,
         "secrets": secrets(run) if mine else None,
         "live": run.status not in TERMINAL,
+        "showable": publishing.has_result(run),
         "authored": authored.of(run) if mine else None,
         "tasks": table.page(run, wanted, answers=answers),
         "log": events,

@@ -8,7 +8,8 @@ from accounts.principal import Principal
 from kernel.errors import DomainError
 from runs import payloads
 from runs.models import Run, TaskResult
-from runs.pages import left, run_page, table
+from runs.pages import left, table
+from runs.pages.lineage import naming
 from runs.reporting import classes
 
 FOLD = 1_500  # characters of a value shown before it folds
@@ -28,8 +29,8 @@ def page(run: Run, result_id: str, *, viewer: Principal | None, mine: bool) -> d
         "run": run,
         "row": row,
         "message": full["error_message"],
-        "title": run_page.title(run),
-        "badges": run_page.badges(run),
+        "title": naming.title(run, mine=mine),
+        "badges": naming.badges(run),
         "mine": mine,
         "unpriced": bool(table.unpriced_cells(run, [row.ordinal])),
         "ran_code": row.outcome != "skipped" and not row.reused,

@@ -15,6 +15,7 @@ from kernel.version import VERSION as CODE
 from runs import events, gateway_keys, queries
 from runs.fingerprint import fingerprint
 from runs.models import ModelCall, Run, TaskResult
+from runs.pages.lineage.naming import title
 from runs.reporting import classes, cutoff, likeness, spread
 from runs.statistics import interval
 from runs.summary import OUTCOMES
@@ -55,11 +56,6 @@ def ending(run: Run, summary: Mapping[str, Any]) -> str:
         return run.status
     scored = summary["passed"] or summary["failed"] or summary["unscored"]
     return "ok" if scored or not run.planned else "failed"
-
-
-def title(run: Run) -> str:
-    benchmark = run.benchmark.name if run.benchmark else "A run"
-    return f"{benchmark} on {run.sut.get('model') or 'no model'}"
 
 
 def _run(run: Run, status: str) -> dict[str, Any]:

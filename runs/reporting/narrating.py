@@ -93,7 +93,7 @@ def _standing(run: Run, mine: bool, answers: bool) -> list[str]:
     waits = waiting(run, mine=mine)
     steps = next_steps(run, mine=mine, answers=answers)
     return [
-        what(run),
+        what(run, mine=mine),
         how_far(run),
         *([waits if waits.endswith((".", "?")) else f"{waits}."] if waits else []),
         *_ended(run, mine),
@@ -102,12 +102,12 @@ def _standing(run: Run, mine: bool, answers: bool) -> list[str]:
     ]
 
 
-def what(run: Run) -> str:
+def what(run: Run, *, mine: bool) -> str:
     """``GSM8K is asked of qwen/qwen3-32b via openrouter: 200 tasks, at most 16 at once.``"""
     name = words.one_line(run.benchmark.name, 120) if run.benchmark else None
     asked = f"{words.one_line(run.sut.get('model') or 'a model', 120)} via {run.sut.get('provider') or 'its provider'}"
     if not run.planned:
-        begins = name or f"“{words.one_line(run.request, 200)}”"
+        begins = name or (f"“{words.one_line(run.request, 200)}”" if mine else "A request in words")
         return (
             f"{begins} is to be asked of {asked}; its tasks are not known yet."
             if run.sut

@@ -1,6 +1,7 @@
 """What mends each class of what did not pass: the act, its price, and the very request that does it."""
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +9,14 @@ from typing import Any
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q
 
 from kernel import money
+from runs import replays
 from runs.forking import reuse
 from runs.models import Run, TaskResult
 from runs.pages import words
 from runs.providers import PROVIDERS
 from runs.reporting import classes, cutoff
 from runs.reporting.cutoff import Cutoff
+from secrets_vault.host_policy import entries
 from secrets_vault.host_policy import queries as host_policies
 
 # outcome -> (the slice of a replay that runs it again, what else that slice runs again)
@@ -87,7 +90,7 @@ def offers(run: Run, group: Mapping[str, Any], *, mine: bool, cut: Cutoff | None
     if name == "truncated":
         return _more_tokens(run, cut or cutoff.of(run), mine=mine)
     found = _rescore(run, name) if outcome == "unscored" and name != "judge_unparsed" else []
-    if outcome in AGAIN:
+    if outcome in AGAIN and not replays.refusal(run):
         again = _again(run, outcome)
         found.append(_allowing(run, again) if name == "blocked_host" and mine else again)
     return found
@@ -114,8 +117,9 @@ def _launch(replay: Mapping[str, Any], sut: Mapping[str, Any] | None = None) -> 
 
 
 def _allowing(run: Run, again: Offer) -> Offer:
-    """Allow the hosts that were wanted, then run again what they cost."""
-    hosts = sorted({row.host for row in host_policies.blocked_of(str(run.id))[:100]})[:HOSTS]
+    """Allow the hosts that were wanted and can be allowed, then run again what they cost."""
+    met = host_policies.blocked_of(str(run.id))[:100]
+    hosts = sorted({row.host for row in met if entries.openable(row)})[:HOSTS]
     if not hosts:
         return again
     allow = [
@@ -154,8 +158,9 @@ def _rescore(run: Run, name: str) -> list[Offer]:
 
 def _more_tokens(run: Run, cut: Cutoff, *, mine: bool) -> list[Offer]:
     """Raise the token limit, and run the truncated tasks again."""
-    rows = TaskResult.objects.filter(run=run, live=True, error_class="truncated").order_by("position")
-    ids = list(dict.fromkeys(rows.values_list("task_id", flat=True)[: MOST_IDS * run.trials]))[:MOST_IDS]
+    cut_off = TaskResult.objects.filter(run=run, live=True, error_class="truncated").order_by("position")
+    rows = list(cut_off.values_list("task_id", "cost")[: MOST_IDS * run.trials])
+    ids = list(dict.fromkeys(name for name, _ in rows))[:MOST_IDS]
     if not ids or cut.suggested is None:
         return []
     params = {key: value for key, value in (run.sut.get("params") or {}).items() if key not in cutoff.NAMES}
@@ -168,7 +173,7 @@ def _more_tokens(run: Run, cut: Cutoff, *, mine: bool) -> list[Offer]:
             label=f"Raise {cut.name} to {cut.suggested:,} and run {words.plural(cells, 'cell')} again",
             requests=[_launch({"from_run": str(run.id), "task_ids": ids}, sut)],
             cells=cells,
-            price=_price_of_more(run, cut, cells),
+            price=_price_of_more(run, cut, cells, [cost for _, cost in rows]),
             command=_typed(run, ids, params, mine=mine),
             params=params,
         )
@@ -181,13 +186,11 @@ def _where(run: Run, *, mine: bool) -> dict[str, Any]:
     return {"connection": over} if over else {"provider": run.sut.get("provider")}
 
 
-def _price_of_more(run: Run, cut: Cutoff, cells: int) -> int | None:
+def _price_of_more(run: Run, cut: Cutoff, cells: int, costs: Sequence[int]) -> int | None:
     """At most: as if every one of them used all the tokens that it may now have."""
     if cell_price(run) is None:
         return None
-    rows = TaskResult.objects.filter(run=run, live=True, error_class="truncated").values_list("cost", "tokens_out")
-    sample = list(rows[:MOST_IDS])
-    each = sum(cost for cost, _ in sample) / len(sample) if sample else 0.0
+    each = sum(costs) / len(costs) if costs else 0.0
     before = max(cut.asked or 0, cut.tokens or 0, 1)
     return round(each * cells * (cut.suggested or before) / before)
 
@@ -236,6 +239,8 @@ def reruns(run: Run, *, mine: bool) -> dict[str, Any]:
 
     ``attempts``: cells that took more than one attempt; only faults are tried again, never a wrong answer.
     ``of_parent``: how many cells of its parent this run ran again. ``later``: later runs that ran cells of this one.
+    ``chosen``: by what the cells of a slice were chosen: their outcome (``only_failed``, ``only_errored``), or whoever
+    named them (``task_ids``); None of no slice, and where nobody wrote it down. ``later_chosen``: how many by each.
     """
     counted = TaskResult.objects.filter(run=run, live=True).aggregate(
         attempts=Count("id", filter=Q(attempt__gt=1)),
@@ -245,14 +250,23 @@ def reruns(run: Run, *, mine: bool) -> dict[str, Any]:
     later = run.children.filter(relation="replay", destroyed_at=None).order_by("created_at", "id")
     seen = (later if mine else later.filter(visibility="public")).annotate(sliced=_SLICED)
     found = list(seen.values_list("id", "planned", "sliced", "completes", "status")[:MOST_LATER])
+    slices = [(child, cells) for child, cells, sliced, _, _ in found if sliced]
+    own = [run.id] if run.task_positions is not None else []
+    by = replays.chosen_by([*own, *(child for child, _ in slices)])
+    totals: Counter[str] = Counter()
+    for child, cells in slices:
+        totals[by.get(child, "")] += cells
     return {
         **counted,
         "of_parent": run.planned if run.relation == "replay" and run.parent_id else 0,
         "slice": run.task_positions is not None and run.relation == "replay",
+        "chosen": by.get(run.id),
         "completes": run.completes,
         "later": [
-            {"run": str(child), "cells": cells, "slice": sliced, "completes": completes, "status": status}
+            {"run": str(child), "cells": cells, "slice": sliced, "chosen": by.get(child), "completes": completes,
+             "status": status}
             for child, cells, sliced, completes, status in found[:SHOWN_LATER]
         ],
-        "later_cells": sum(cells for _, cells, sliced, _, _ in found if sliced),
-    }
+        "later_cells": sum(totals.values()),
+        "later_chosen": {name: totals[name] for name in replays.SLICES if totals[name]},
+    }  # fmt: skip

@@ -84,11 +84,32 @@ def _cut(count: int, cut: Json | None) -> str:
     return f"{words.plural(count, 'answer')} {'was' if count == 1 else 'were'} cut off{where}{still}."
 
 
+_CHOSEN = {"only_failed": "outcome", "only_errored": "outcome", "task_ids": "task id"}
+
+
+def _slice(found: Json) -> str:
+    """A slice, and by what its tasks were chosen where that is known."""
+    by = _CHOSEN.get(found.get("chosen") or "")
+    return f"a slice of it, chosen by {by}" if by else "a slice of it"
+
+
+def _chosen(found: Json) -> str:
+    """``, 3 of them chosen by outcome and 2 by task id``; "" where nobody wrote it down."""
+    counts: dict[str, int] = {}
+    for name, cells in (found.get("later_chosen") or {}).items():
+        counts[_CHOSEN[name]] = counts.get(_CHOSEN[name], 0) + cells
+    if not counts:
+        return ""
+    if list(counts.values()) == [found["later_cells"]]:
+        return f", chosen by {next(iter(counts))}"
+    return ", " + " and ".join(f"{cells:,} of them chosen by {by}" for by, cells in counts.items())
+
+
 def reruns(found: Json) -> list[str]:
     """What was run again, for ever told."""
     said = []
     if found["of_parent"]:
-        how = "and completes it" if found["completes"] else "a slice of it" if found["slice"] else "all of it"
+        how = "and completes it" if found["completes"] else _slice(found) if found["slice"] else "all of it"
         said.append(f"This run ran {words.plural(found['of_parent'], 'cell')} of an earlier run again, {how}.")
     if found["attempts"]:
         said.append(
@@ -100,7 +121,6 @@ def reruns(found: Json) -> list[str]:
     if found["reused"]:
         said.append(f"{words.plural(found['reused'], 'output')} comes from an earlier run.")
     if found["later_cells"]:
-        said.append(
-            f"Later runs ran {words.plural(found['later_cells'], 'cell')} of this one again, chosen by outcome."
-        )
+        cells = words.plural(found["later_cells"], "cell")
+        said.append(f"Later runs ran {cells} of this one again{_chosen(found)}.")
     return said or ["Nothing was run again."]

@@ -11,6 +11,7 @@ from kernel.errors import DomainError
 from runs import queries
 from runs.artifacts import reading, records
 from runs.models import Artifact, Run
+from runs.pages.lineage.naming import title
 from runs.reporting import facts, markdown, page, remedies
 from runs.reporting.audit import auditing
 from runs.review import finding, shapes
@@ -53,6 +54,8 @@ def served(run: Run, *, mine: bool, answers: bool) -> dict[str, Any]:
         )
     found = _kept(run) or make(run)
     shown = _with_later(run, found, mine=mine)
+    if mine:  # the kept one is called as everybody may read it
+        shown["run"] = {**shown["run"], "title": title(run, mine=True)}
     if answers:
         shown |= {"audit": audit_of(run), "not_passed": facts.not_passed(run, answers=True)}
     return shown
@@ -132,7 +135,7 @@ def _with_later(run: Run, found: Mapping[str, Any], *, mine: bool, fresh: bool =
     """``fresh``: as at the run's end, whatever came later."""
     reruns = remedies.reruns(run, mine=mine)
     if fresh:
-        reruns |= {"later": [], "later_cells": 0}
+        reruns |= {"later": [], "later_cells": 0, "later_chosen": {}}
     review = shapes.of_run(run)
     if fresh:
         review = [{**flag, "remarks": [], "settlement": None} for flag in review]

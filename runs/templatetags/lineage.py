@@ -13,4 +13,4 @@ register = template.Library()
 @register.inclusion_tag("runs/parts/origin.html")
 def derived_from(impl_id: str, user: Any) -> dict[str, Any]:
     """The scorer that this one was made of, and the fork that did so; nothing where it was not."""
-    return {"origin": lineage.origin(impl_id, viewer(user))}
+    return {"origin": lineage.origin(impl_id, viewer(user)), "user": user}

@@ -7,10 +7,11 @@ from django.db import transaction
 from accounts.models import User
 from accounts.principal import Principal
 from kernel import addresses, ids
-from kernel.errors import invalid
+from kernel.errors import DomainError, invalid
 from secrets_vault.host_policy import builtin, queries
+from secrets_vault.host_policy.blocked import REST
 from secrets_vault.host_policy.deciding import ALLOW, BLOCK, MODES, covering
-from secrets_vault.models import HostDefault, HostEntry
+from secrets_vault.models import BlockedHost, HostDefault, HostEntry
 from secrets_vault.queries import lock_account
 from secrets_vault.rules import normal_pattern
 
@@ -32,16 +33,46 @@ def add(principal: Principal, host_pattern: str, mode: str = ALLOW) -> Added:
     reach, or too many entries.
     """
     _check_mode(mode)
+    pattern = _checked(host_pattern, mode)
+    with transaction.atomic():
+        entry, new = _kept(lock_account(principal), pattern, mode)
+    return Added(entry, new, _against(principal, pattern) if mode == ALLOW else "")
+
+
+def _checked(host_pattern: str, mode: str) -> str:
+    """The pattern as an entry keeps it. DomainError ``validation_failed``."""
     try:
         pattern = normal_pattern(host_pattern)
     except ValueError as why:
         raise invalid(["body", "host_pattern"], str(why)) from None
-    kind = addresses.refusal(pattern) if mode == ALLOW else None
-    if kind is not None and kind != addresses.NO_ADDRESS:
+    kind = _out_of_reach(pattern) if mode == ALLOW else ""
+    if kind:
         raise invalid(["body", "host_pattern"], f"{pattern} is {kind}: no run may reach it, whatever a policy says.")
-    with transaction.atomic():
-        entry, new = _kept(lock_account(principal), pattern, mode)
-    return Added(entry, new, _against(principal, pattern) if mode == ALLOW else "")
+    return pattern
+
+
+def _out_of_reach(pattern: str) -> str:
+    """What kind of address or name it is where no run is ever connected to it; "" for any other."""
+    if f".{pattern}".endswith(".localhost"):
+        return "this machine's own name"
+    kind = addresses.refusal(pattern)
+    return kind if kind and kind != addresses.NO_ADDRESS else ""
+
+
+def shut(met: BlockedHost) -> str:
+    """Why no entry can open a host that no policy opens, as a sentence; "" where one can, and for other reasons."""
+    if met.reason != "host_blocked" or met.host == REST:
+        return ""
+    try:
+        _checked(met.host, ALLOW)
+    except DomainError as refusal:
+        return refusal.detail
+    return ""
+
+
+def openable(met: BlockedHost) -> bool:
+    """Whether an entry would let the next request to a blocked host pass."""
+    return met.reason == "host_blocked" and met.host != REST and not shut(met)
 
 
 def remove(principal: Principal, entry_id: str) -> None:

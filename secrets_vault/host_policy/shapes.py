@@ -5,7 +5,7 @@ from typing import Any
 from kernel.clock import stamp
 from secrets_vault.host_policy.blocked import REST, sentence
 from secrets_vault.host_policy.deciding import ALLOW, BLOCK, Policy
-from secrets_vault.host_policy.entries import Added
+from secrets_vault.host_policy.entries import Added, openable, shut
 from secrets_vault.host_policy.queries import Met
 from secrets_vault.models import BlockedHost, HostEntry
 from secrets_vault.rules import most_specific
@@ -30,18 +30,28 @@ def added_object(added: Added) -> dict[str, Any]:
 
 
 def blocked_object(row: BlockedHost, policy: Policy | None) -> dict[str, Any]:
-    """A host that a run did not reach. ``policy``: the reader's own, if the run is theirs."""
+    """A host that a run did not reach. ``policy``: the reader's own, if the run is theirs.
+
+    ``allowable``: whether an entry can open it.
+    """
     return {
         "object": "blocked_host",
         "host": row.host,
         "reason": row.reason,
-        "message": sentence(row.host, row.reason),
+        "message": told(row),
         "attempts": row.attempts,
         "first_at": stamp(row.first_at),
         "last_at": stamp(row.last_at),
         "run": row.reference,
         "policy": standing(policy, row.host),
+        "allowable": openable(row),
     }
+
+
+def told(row: BlockedHost) -> str:
+    """Why the host was blocked; where no entry can open it, why that is."""
+    why = shut(row)
+    return f"{row.host} was blocked. {why}" if why else sentence(row.host, row.reason)
 
 
 def met_object(met: Met, policy: Policy) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from tests.gateway.conftest import Bench
 from tests.twins.openai_twin import Fault, OpenAITwin
 
 
-async def tried(bench: Bench, provider: OpenAITwin, key: dict[str, Any] | None = None, **sut: Any) -> dict[str, Any]:
+async def tried(bench: Bench, twin: OpenAITwin, key: dict[str, Any] | None = None, **sut: Any) -> dict[str, Any]:
     client = GatewayClient(bench.gateway.socket)
     await client.connect()
     try:
-        asked = {"model": "twin-1", "provider": "vllm", "base_url": provider.url, "params": {}, **sut}
+        asked = {"model": "twin-1", "provider": "vllm", "base_url": twin.url, "params": {}, **sut}
         return await client.attempt(bench.run.owner_id, asked, key or {"kind": "none"})
     finally:
         await client.close()
@@ -57,3 +57,10 @@ async def test_g06_a_key_that_is_gone_is_not_used(bench: Bench, provider: OpenAI
     assert refused.value.code == "secret_revoked"
     assert provider.requests == []
     assert not await SecretUse.objects.aexists()
+
+
+async def test_the_simulated_model_answers_too(bench: Bench, provider: OpenAITwin) -> None:
+    found = await tried(bench, provider, provider="simulated", base_url="")
+    assert (found["answered"], found["served"], found["cost"]) == (True, "simulated", 0)
+    assert found["tokens_out"] > 0
+    assert provider.requests == []

@@ -1,5 +1,6 @@
 """Request bodies: strict types and helpful refusals."""
 
+import json
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
@@ -8,6 +9,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from kernel import bodies
 from kernel.errors import DomainError
+from tests.kernel.test_secret_signs import KEYS
 
 
 class Limits(bodies.Body):
@@ -107,3 +109,16 @@ def test_a08_a_patch_tolerates_an_idempotency_key():
     assert Patch.model_validate({"idempotency_key": None}).changes() == {}
     assert refused({"id": "x"}, Patch).code == "unknown_field"
     assert refused({"idempotency_key": "k"}).code == "unknown_field"
+
+
+def test_a08_an_unknown_name_is_said_back_short_and_without_secrets():
+    error = refused({"x" * 5000: 1})
+    assert len(error.detail) < 400
+    assert len(error.errors[0]["loc"][1]) <= 60
+    for secret in (*KEYS.values(), "Zq81mW0xT5yR7uV3nB6cD9"):
+        said = json.dumps(refused({secret: 1}).document(None))
+        assert secret not in said
+        assert "[redacted]" in said
+    many = refused({f"strange{at}": at for at in range(5000)})
+    assert len(many.errors) == 50
+    assert refused({"line\nbreak\x1b[2J": 1}).errors[0]["loc"][1] == "line break [2J"

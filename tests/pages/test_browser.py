@@ -218,3 +218,26 @@ def test_it_shows_where_the_focus_is(visit: Callable[..., BrowserContext], alice
         ring = page.evaluate(RING)
         assert ring[0] != "none", ring
         assert ring[1] != "0px", ring
+
+
+def test_a_phone_shows_the_event_log_whole(visit: Callable[..., BrowserContext], alice: User) -> None:
+    run = make.done(alice)
+    page = visit(WIDTHS["phone"]).new_page()
+    page.goto(f"/runs/{run.id}#log")
+    cells = "[...document.querySelectorAll('#f-log td')]"
+    assert page.evaluate(f"{cells}.length") > 8
+    cut = page.evaluate(f"{cells}.filter((each) => each.getBoundingClientRect().right > innerWidth).length")
+    assert cut == 0
+    assert page.evaluate("document.querySelector('#log .scroll').scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("size", WIDTHS)
+def test_a_box_to_tick_stands_beside_its_words(visit: Callable[..., BrowserContext], alice: User, size: str) -> None:
+    page = visit(WIDTHS[size]).new_page()
+    page.goto("/runs/new/words")
+    label = page.locator("label:has(input[name=approve])")
+    box, words = label.locator("input").bounding_box(), label.locator("span").bounding_box()
+    assert box is not None
+    assert words is not None
+    assert words["x"] > box["x"] + box["width"]
+    assert abs(words["y"] - box["y"]) < words["height"]

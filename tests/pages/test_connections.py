@@ -67,7 +67,7 @@ def test_it_tells_a_newcomer_what_connections_are_for(browser: Client) -> None:
     found = page(browser.get("/manage/connections"))
     assert "No connections yet" in found
     assert ">OpenRouter</option>" in found
-    assert "Simulated" not in found
+    assert ">Simulated (no model)</option>" in found
     assert '<option value="groq" selected>' in page(browser.get("/manage/connections?for=groq"))
 
 

@@ -1,6 +1,8 @@
 """/manage/secrets and /manage/hosts: every form, every refusal, and no value on any page."""
 
 import re
+from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from secrets_vault.host_policy import builtin, entries, policy_of
 from secrets_vault.host_policy.blocked import MOST_HOSTS, REST, Blocked
 from secrets_vault.models import HostEntry, Secret, SecretUse, SecretVersion
 from secrets_vault.vault import current_rules
+from tests.conftest import Api
 from tests.factories.launched import acting, ended, launch
 from tests.pages.conftest import DOOR
 
@@ -368,3 +371,39 @@ def test_the_account_sees_all_that_was_blocked(browser: Client, alice: User, bob
     assert row is not None
     assert re.findall(r'class="num">([0-9,]+)<', row[0]) == ["6", "2"]
     assert "<script>x" not in found
+
+
+@pytest.mark.parametrize("host", ["10.0.0.5", "169.254.169.254", "::1", "localhost", "0x7f.1"])
+def test_h18_what_no_entry_can_open_has_no_button_and_says_why(
+    browser: Client, alice: User, api: Callable[..., Api], host: str
+) -> None:
+    run = launch(alice)
+    note_blocked(run.id, [Blocked(host, "host_blocked")])
+    [told] = api(alice).get(f"runs/{run.id}/blocked_hosts").json["data"]
+    refused = api(alice).post("host_policy", {"host_pattern": host, "mode": "allow"})
+    assert (told["allowable"], refused.status) == (False, 422)
+    assert refused.json["detail"] in told["message"]
+    for path in (f"/runs/{run.id}", "/manage/hosts"):
+        found = page(browser.get(path))
+        assert 'name="host" value=' not in found.replace('name="host" value=""', ""), "the form's own field is empty"
+        assert "can't be allowed" in found
+        assert escape(refused.json["detail"]) in found
+
+
+@pytest.mark.parametrize("host", ["api.example.com", "8.8.8.8"])
+def test_h18_what_an_entry_can_open_has_a_button(
+    browser: Client, alice: User, api: Callable[..., Api], host: str
+) -> None:
+    run = launch(alice)
+    note_blocked(run.id, [Blocked(host, "host_blocked")])
+    assert api(alice).get(f"runs/{run.id}/blocked_hosts").json["data"][0]["allowable"] is True
+    assert f"Allow {host} from now on" in page(browser.get(f"/runs/{run.id}"))
+    assert api(alice).post("host_policy", {"host_pattern": host, "mode": "allow"}).status == 201
+
+
+def test_g01_a_value_that_was_typed_as_a_header_is_not_shown_again(browser: Client) -> None:
+    sent = {"name": "KEY", "value": "plain-words-as-a-value", "host-0": "api.example.com", "kind-0": "header",
+            "target-0": "plain-words-as-a-value"}  # fmt: skip
+    found = page(browser.post("/manage/secrets", sent), 422)
+    assert "plain-words-as-a-value" not in found
+    assert "the secret&#x27;s value stands here" in found

@@ -14,7 +14,9 @@ from accounts.models import User
 from kernel import ids
 from runs.artifacts import records
 from runs.models import Artifact, Run, TaskResult
+from runs.pages import list_page
 from tests.factories import runs as make
+from tests.factories.launched import acting
 from tests.pages.conftest import DOOR
 
 
@@ -552,3 +554,20 @@ def test_a_log_may_hold_answers_so_strangers_do_not_see_it(kept: tuple[Run, str]
         assert "looking" not in reader.get(f"/runs/{run.id}/tasks/{row}").content.decode()
     other = make.done(bob)
     assert stranger.get(f"/runs/{other.id}/files/{log.id}").status_code == 404
+
+
+def test_the_list_says_what_a_run_was_made_of(browser: Client, alice: User) -> None:
+    run = make.done(alice)
+    made = {
+        "replay": make.run(alice, run.impl, mode="replay", relation="replay", parent=run),
+        "slice": make.run(alice, run.impl, mode="replay", relation="replay", parent=run, task_positions=[1], planned=1),
+        "completion": make.run(alice, run.impl, mode="replay", relation="replay", parent=run, task_positions=[3],
+                               completes=True, planned=1),
+        "fork": make.run(alice, run.impl, mode="fork", relation="fork", parent=run, fork_mode="rerun"),
+        "rescored": make.run(alice, run.impl, mode="fork", relation="fork", parent=run, fork_mode="rescore"),
+    }  # fmt: skip
+    rows = {row["run"].id: [word for _, word in row["badges"]] for row in list_page.page(acting(alice), {})["rows"]}
+    assert rows[run.id] == []
+    for word, each in made.items():
+        assert rows[each.id] == [word]
+        assert f'<span class="badge ">{word}</span>' in browser.get("/runs").content.decode()

@@ -6,8 +6,11 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from runs import states
+from runs import finishing, launching, states
+from runs.forking import making
 from runs.models import Phase, Run, RunEvent
+from runs.pages.live import draw
+from runs.schemas import ForkBody, LaunchBody
 from tests.factories import launched
 from tests.kernel.test_secret_signs import KEYS
 from tests.pages.test_views import text
@@ -100,3 +103,112 @@ def test_nobody_else_sees_or_answers_it(browser: Client, bob: User) -> None:
     assert "Which of these" not in browser.get(f"/runs/{run.id}").content.decode()
     assert browser.post(f"/runs/{run.id}/approve", {"choice": "c1"}).status_code == 404
     assert RunEvent.objects.filter(run=run, type="InputNeeded").count() == 1
+
+
+CHOICES = [
+    {"id": "catalogue:mmlu", "name": "MMLU", "reason": "named"},
+    {"id": "catalogue:gsm8k", "name": "<i>GSM8K</i>", "reason": "named"},
+]
+
+
+def html(browser: Client, path: str) -> str:
+    answer = browser.get(path)
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def failed(owner: User, **fields: Any) -> Run:
+    """A run in words that ended in Find."""
+    said = {
+        "request": "Run MMLU and GSM8K <b>now</b>",
+        "hints": ["be brief"],
+        "limits": {"run": {"tasks": 7, "tokens": 90}},
+    }
+    run = launching.launch(launched.acting(owner), LaunchBody.model_validate({**said, "trials": 2, **fields}))
+    states.move(run.id, "running")
+    finishing.fail(
+        Run.objects.get(id=run.id), "find", "several_benchmarks", "Which one?", "MMLU (catalogue:mmlu)", CHOICES
+    )
+    return Run.objects.get(id=run.id)
+
+
+def test_a_run_that_failed_in_find_leads_back_to_its_words(browser: Client, alice: User) -> None:
+    run = failed(alice)
+    page = html(browser, f"/runs/{run.id}")
+    assert f'href="/runs/new/words?again={run.id}"' in page
+    assert f'href="/runs/new/words?again={run.id}&amp;choice=catalogue%3Agsm8k"' in page
+    assert "&lt;i&gt;GSM8K&lt;/i&gt;" in page
+    assert "(catalogue:mmlu)" not in page, "candidates stand there by name"
+    assert "/runs/new?replay=" not in page
+    assert f"/runs/{run.id}/fork" not in page
+    assert "--replay-from" not in page
+    form = html(browser, f"/runs/new/words?again={run.id}&choice=catalogue:gsm8k")
+    assert "Run MMLU and GSM8K &lt;b&gt;now&lt;/b&gt;</textarea>" in form
+    assert 'value="catalogue:gsm8k" checked' in form
+    assert 'value="catalogue:mmlu" checked' not in form
+
+
+def test_the_filled_form_asks_for_the_chosen_one_and_keeps_the_rest(browser: Client, alice: User) -> None:
+    run = failed(alice)
+    sent = {
+        "request": run.request,
+        "hints": "be brief",
+        "choice": "catalogue:gsm8k",
+        "again": str(run.id),
+        "limit": "5",
+    }
+    made = Run.objects.get(id=browser.post(PAGE, {**sent, "mark": "m"})["Location"].rpartition("/")[2])
+    assert made.hints == ["be brief", "choice:catalogue:gsm8k"]
+    assert (made.trials, made.limits) == (2, {"run": {"tasks": 5, "tokens": 90}})
+    again = html(browser, f"/runs/new/words?again={made.id}")
+    assert 'name="choice" value="catalogue:gsm8k" checked' in again, "what was chosen before is not forgotten"
+    assert "GSM8K" in again
+
+
+def test_nobody_elses_words_fill_the_form(browser: Client, alice: User, bob: User) -> None:
+    run = failed(bob, visibility="public")
+    form = html(browser, f"/runs/new/words?again={run.id}")
+    assert "Run MMLU and GSM8K" not in form
+    page = html(browser, f"/runs/{run.id}")
+    for private in ("Run MMLU and GSM8K", "What may be meant", "catalogue", "/runs/new/words?again"):
+        assert private not in page
+    assert "A run in words" in page
+
+
+def test_only_what_can_be_replayed_or_forked_has_a_form_for_it(browser: Client, alice: User) -> None:
+    run = failed(alice)
+    page = html(browser, f"/runs/new?replay={run.id}")
+    assert "before it had a scorer and a task list" in page
+    assert ">Run it again<span" not in page
+    assert "Its scorer can" in html(browser, f"/runs/{run.id}/fork")
+    assert 'name="description"' not in html(browser, f"/runs/{run.id}/fork")
+
+
+def test_a_fork_that_could_not_be_applied_leads_back_to_its_form(browser: Client, alice: User) -> None:
+    parent = launched.ended(alice)
+    body = ForkBody(description="Be kinder <b>")
+    fork = making.fork(launched.acting(alice), str(parent.id), body)
+    states.move(fork.id, "running")
+    finishing.fail(Run.objects.get(id=fork.id), "atomize", "cannot_apply", "It can't be told in fields.", "Say it so.")
+    page = html(browser, f"/runs/{fork.id}")
+    assert f'href="/runs/{parent.id}/fork?again={fork.id}"' in page
+    assert "/runs/new?replay=" not in page
+    assert "only_errored" not in page
+    assert "Be kinder &lt;b&gt;</textarea>" in html(browser, f"/runs/{parent.id}/fork?again={fork.id}")
+
+
+def test_a_run_is_called_by_its_words_until_more_is_known(browser: Client, alice: User) -> None:
+    said = "Run " + "MMLU <i> and more " * 20
+    run = launching.launch(launched.acting(alice), LaunchBody(request=said))
+    for path in ("/runs", f"/runs/{run.id}"):
+        page = html(browser, path)
+        assert "“Run MMLU &lt;i&gt; and more" in page
+        assert said.replace("<", "&lt;") not in page, "a long request is cut"
+        assert "no model" not in page
+        assert ">A run<" not in page
+        assert "None" not in page
+    assert "f-title" in draw(run.id, mine=True).parts
+    assert "MMLU" not in draw(run.id, mine=False).parts["f-title"]
+    scorer = launched.catalogue(alice, name="Capitals")
+    Run.objects.filter(id=run.id).update(benchmark=scorer.subset.benchmark, sut={"model": "m-1", "provider": "local"})
+    assert "Capitals on m-1" in draw(run.id, mine=True).parts["f-title"].replace("<bdi>", "").replace("</bdi>", "")

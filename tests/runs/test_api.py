@@ -10,7 +10,7 @@ from django.db import connection
 
 from accounts.models import User
 from registry.models import Benchmark
-from runs import destroying
+from runs import destroying, finishing, states
 from runs.models import Run, RunEvent, TaskResult
 from tests.conftest import Answer, Api
 from tests.factories import launched
@@ -519,3 +519,53 @@ def test_d22_destroying_a_running_run_stops_it_first(alice: User, bob: User, api
     assert destroying.purge_due() > 0
     assert not TaskResult.objects.filter(run=run).exists()
     assert destroying.purge_due() == 0
+
+
+# --- what only the owner reads, and what can't be shown ---
+def test_c07_the_words_of_a_run_and_of_a_fork_are_their_owners(alice: User, bob: User, api: Door) -> None:
+    parent = launched.ended(alice, visibility="public")
+    Run.objects.filter(id=parent.id).update(mode="request", request="the-private-words", findings={"find": {}})
+    sent = {"description": "the-private-change", "visibility": "public"}
+    fork = api(alice).post(f"runs/{parent.id}/fork", sent).json
+    assert (fork["request"], fork["fork"]["description"]) == ("the-private-words", "the-private-change")
+    paths = [f"runs/{run}{end}" for run in (parent.id, fork["id"]) for end in ("", "/events", "/children", "/narrate")]
+    for reader in (api(bob), api(None)):
+        for path in [*paths, f"runs/{parent.id}/report?format=markdown", f"runs/{fork['id']}?expand=parent_run"]:
+            answer = reader.get(path)
+            assert answer.status == 200, (path, answer.content)
+            assert b"the-private" not in answer.content, path
+    assert api(bob).get(f"runs/{fork['id']}").json["fork"]["mode"] == "rerun"
+    problem(api(bob).post(f"runs/{parent.id}/fork", {"from_phase": "find"}), 422, "validation_failed")
+    own = api(bob).post(f"runs/{parent.id}/fork", {"description": "mine"}).json
+    assert own["request"] is None, "nobody inherits a stranger's words"
+
+
+@pytest.mark.parametrize("status", ["failed", "halted"])
+def test_a_run_without_a_result_is_not_published_nor_is_its_benchmark(alice: User, api: Door, status: str) -> None:
+    run = launched.ended(alice, ["errored", "skipped"], to=status)
+    told = problem(api(alice).post(f"runs/{run.id}/publish"), 409, "no_result")
+    assert "no result to show" in told["detail"]
+    problem(api(alice).patch(f"runs/{run.id}", {"visibility": "public"}), 409, "no_result")
+    assert Benchmark.objects.get(pk=run.benchmark_id).visibility == "private"
+    scored = launched.ended(alice, ["failed", "errored"], to=status)
+    assert api(alice).post(f"runs/{scored.id}/publish").status == 200
+    assert Benchmark.objects.get(pk=scored.benchmark_id).visibility == "public"
+
+
+def test_a_public_run_that_ends_without_a_result_hides_its_benchmark_again(alice: User, api: Door) -> None:
+    run = Run.objects.get(id=api(alice).post("runs", body(alice, visibility="public")).json["id"])
+    assert Benchmark.objects.get(pk=run.benchmark_id).visibility == "public"
+    states.move(run.id, "running")
+    finishing.fail(run, "materialize", "sandbox_unavailable", "No sandbox.", "")
+    assert Benchmark.objects.get(pk=run.benchmark_id).visibility == "private"
+
+
+def test_candidates_are_told_to_the_owner_alone(alice: User, api: Door) -> None:
+    run = Run.objects.get(id=api(alice).post("runs", {"request": "Run it", "visibility": "public"}).json["id"])
+    states.move(run.id, "running")
+    choices = [{"id": "registry:bm_secret", "name": "My secret one", "reason": "named", "ref": "bm_secret"}]
+    finishing.fail(run, "find", "unclear_benchmark", "Which?", "My secret one", choices)
+    mine = api(alice).get(f"runs/{run.id}").json["error"]
+    assert mine["choices"] == [{"id": "registry:bm_secret", "name": "My secret one", "reason": "named"}]
+    for path in ("", "/events"):
+        assert b"My secret" not in api(None).get(f"runs/{run.id}{path}").content

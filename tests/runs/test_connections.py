@@ -267,3 +267,17 @@ def test_without_the_gateway_nothing_is_tried(api, alice):
     assert code(api(alice).post(f"connections/{made['id']}/test", {})) == "validation_failed"
     compute = add(api(alice), name="box2", kind="compute", provider="sandbox0").json
     assert "no model to call" in api(alice).post(f"connections/{compute['id']}/test", {"model": "m"}).content.decode()
+
+
+def test_the_simulated_model_may_have_a_connection_that_needs_nothing(api, alice, secret):
+    door = api(alice)
+    made = add(door, provider="simulated", metadata={"model": "echo"})
+    assert made.status == 201, made.json
+    assert (made.json["provider"], made.json["base_url"], made.json["secret"]) == ("simulated", None, None)
+    for more in ({"base_url": "https://llm.example.com"}, {"secret": "BOX_KEY"}, {"prices": PRICES}):
+        refused = add(door, provider="simulated", name="other", **more)
+        assert (refused.status, refused.json["errors"][0]["loc"]) == (422, ["body", *more])
+    refused = door.patch(f"connections/{made.json['id']}", {"secret": "BOX_KEY"})
+    assert (refused.status, refused.json["errors"][0]["loc"]) == (422, ["body", "secret"])
+    run = launched.launch(alice, sut={"model": "echo", "connection": "box"})
+    assert (run.sut["provider"], run.sut["connection"], run.sut_key) == ("simulated", made.json["id"], {"kind": "none"})

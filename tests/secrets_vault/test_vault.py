@@ -1,5 +1,6 @@
 """Acts on secrets below the door."""
 
+import json
 import pickle
 import threading
 import traceback
@@ -15,6 +16,7 @@ from secrets_vault.shapes import secret_object
 
 RULE = {"host_pattern": "openrouter.ai", "inject_kind": "bearer", "inject_target": "Authorization"}
 VALUE = "sk-or-v1-0123456789abcdefQWER"
+PLAIN = "plain-words-as-a-value"  # nothing in it looks like a key
 
 
 def acting(user) -> Principal:
@@ -104,3 +106,42 @@ def test_it_lets_one_of_two_rivals_win(alice):
         thread.join()
     assert sorted(told) == ["made", "secret_rule_conflict"]
     assert Secret.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "fields"),
+    [
+        ("description", {"description": f"my key {PLAIN.upper()} of May"}),
+        ("name", {"name": f"KEY-{PLAIN}"}),
+        ("inject_target", {"rules": [{**RULE, "inject_kind": "header", "inject_target": f"X-{PLAIN}"}]}),
+        ("host_pattern", {"rules": [{**RULE, "host_pattern": f"{PLAIN}.example.com"}]}),
+    ],
+)
+def test_g01_a_value_that_stands_in_what_is_shown_is_refused(alice, field, fields):
+    asked = {"name": "KEY", "description": "", "rules": [RULE], **fields}
+    with pytest.raises(DomainError) as refused:
+        vault.create(acting(alice), asked["name"], PLAIN, asked["rules"], asked["description"])
+    assert (refused.value.code, refused.value.status) == ("secret_in_payload", 422)
+    assert field in refused.value.errors[0]["loc"]
+    assert PLAIN not in json.dumps(refused.value.document(None)).lower()
+    assert not Secret.objects.exists()
+
+
+def test_g01_it_is_refused_when_it_is_rotated_in_too(alice):
+    secret = vault.create(acting(alice), "KEY", VALUE, [RULE], "the blue-horse-battery key")
+    with pytest.raises(DomainError) as refused:
+        vault.rotate(acting(alice), secret, "blue-horse-battery")
+    assert refused.value.code == "secret_in_payload"
+    secret.refresh_from_db()
+    assert secret.version == 1
+    vault.update(acting(alice), secret, value="blue-horse-battery", description="another word")
+    basic = {"host_pattern": "b.example.com", "inject_kind": "basic"}
+    with pytest.raises(DomainError):
+        vault.create(acting(alice), "BASIC", "me:long-password", [basic], "long-password of May")
+    assert vault.create(acting(alice), "BASIC", "me:long-password", [basic], "of me, in May").pk
+
+
+def test_a_short_value_may_stand_in_a_word(alice):
+    assert vault.create(acting(alice), "KEY", "tok", [RULE], "a token of the tokyo office").pk
+    with pytest.raises(DomainError):
+        vault.create(acting(alice), "tok2", "tok", [{**RULE, "host_pattern": "b.example.com"}], "TOK")

@@ -20,6 +20,7 @@ from secrets_vault.connections import queries as connections
 INSTEAD = "Pin a benchmark instead: benchmark=, with subset= and impl= where there are several."
 _MODEL = 'Name it in the words, like "gpt-4o-mini via OpenRouter", or launch with sut={"model": …, "provider": …}.'
 _NUMBER = 'Say it in the words, like "50 samples", or launch with limits={"run": {"tasks": 50}}.'
+CHOICE = "choice:"  # begins a hint that is the id of a choice
 _HINTS = {"no_model": _MODEL, "unclear_model": _MODEL, "unclear_limit": _NUMBER}
 
 
@@ -32,7 +33,8 @@ async def find(context: Context) -> Found:
     """
     run = context.run
     known = await context.orm(known_to, run)
-    reading = read(run.request, known, [str(hint) for hint in run.hints], answers(run))
+    hints, chosen = split_hints(run.hints)
+    reading = read(run.request, known, hints, [*chosen, *answers(run)])
     if reading.problem is not None and reading.problem.unknown:
         reading = await _searched(context, known, reading)
     if reading.problem is not None:
@@ -63,7 +65,8 @@ async def _searched(context: Context, known: Known, reading: Reading) -> Reading
         raise _unasked(problem, trouble) from None
     if hits.taken is None or problem.code != "unresolved_request" or problem.choices:
         return replace(reading, problem=hub_names.extended(problem, hits))
-    made = read(run.request, known, [str(hint) for hint in run.hints], [*answers(run), hits.taken.id])
+    hints, chosen = split_hints(run.hints)
+    made = read(run.request, known, hints, [*chosen, *answers(run), hits.taken.id])
     note = (
         f"{hits.taken.name} was found by a search of the Hugging Face Hub: nobody here has looked at its rows before."
     )
@@ -80,6 +83,13 @@ def known_to(run: Run) -> Known:
 def answers(run: Run) -> list[str]:
     """What the owner has chosen when Find asked, in order: a second question does not undo the first answer."""
     return [str(said["choice"]) for said in run.answers if said["phase"] == "find" and "choice" in said]
+
+
+def split_hints(hints: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """(words, ids of choices): ``choice:<id>`` among a launch's hints answers what an earlier run asked."""
+    said = [str(hint) for hint in hints]
+    chosen = [hint.removeprefix(CHOICE) for hint in said if hint.startswith(CHOICE)]
+    return [hint for hint in said if not hint.startswith(CHOICE)], chosen
 
 
 def _benchmarks(owner: Principal) -> list[KnownBenchmark]:
@@ -117,7 +127,8 @@ def _trouble(problem: Problem) -> Asks | PhaseError:
 
 def _listed(problem: Problem) -> str:
     listed = "; ".join(f"{one['name']} ({one['id']})" for one in problem.choices)
-    return f"It may mean: {listed}. Say which one, or launch with metadata.autonomous=false to be asked."
+    how = 'Say which one, launch with its id as a hint (hints=["choice:…"]), or be asked (metadata.autonomous=false).'
+    return f"It may mean: {listed}. {how}"
 
 
 def _unasked(problem: Problem, trouble: SourceError) -> Asks | PhaseError:

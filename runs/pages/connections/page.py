@@ -50,7 +50,7 @@ def one(
 def _choices(principal: Principal, kind: str) -> dict[str, Any]:
     labels = BACKENDS if kind == COMPUTE else {name: each.label for name, each in providers.PROVIDERS.items()}
     return {
-        "providers": [(name, label) for name, label in labels.items() if name != "simulated"],
+        "providers": list(labels.items()),
         "secrets": vault.visible(principal).order_by("name"),
         "compute": kind == COMPUTE,
     }

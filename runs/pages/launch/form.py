@@ -55,7 +55,7 @@ class Form:
         """The launch request. Raises DomainError whose errors name its fields."""
         self._demand()
         sut = {"model": self["model"], **self.target(), "params": self._params()}
-        asked: dict[str, Any] = {"sut": sut, "limits": self._limits(parent)}
+        asked: dict[str, Any] = {"sut": sut, "limits": self.limits(parent)}
         asked |= {name: self._whole(name) for name in ("trials", "concurrency") if self[name]}
         if self["replay"]:
             only = {self["only"]: True} if self["only"] in ONLY[1:] else {}
@@ -81,7 +81,7 @@ class Form:
             errors = [{"loc": ["body", *place], "msg": says} for place, says in missing]
             raise DomainError("validation_failed", str(errors[0]["msg"]), errors=errors)
 
-    def _limits(self, parent: Run | None) -> dict[str, Any]:
+    def limits(self, parent: Run | None) -> dict[str, Any]:
         """The ceilings typed here; of a replay of one's own, the other ceilings of its parent stay."""
         kept = dict(parent.limits) if parent is not None else {}
         run = {name: value for name, value in dict(kept.get("run", {})).items() if name not in ("cost", "tasks")}

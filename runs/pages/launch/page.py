@@ -9,13 +9,13 @@ from kernel.errors import DomainError
 from registry import queries as registry
 from registry import visibility
 from registry.models import Benchmark, Subset
-from runs import launching, providers, queries
+from runs import launching, providers, queries, replays
 from runs.models import Run
-from runs.pages import run_page, words
+from runs.pages import words
 from runs.pages.launch import paying
 from runs.pages.launch.form import Form
-from runs.schemas import Sut
-from runs.states import TERMINAL
+from runs.pages.lineage.naming import title
+from runs.schemas import Replay, Sut
 from secrets_vault.connections import queries as connections
 
 SHOWN = 200  # benchmarks of each sort in the list
@@ -60,11 +60,11 @@ def _dollars(cost: float | None) -> str:
 
 
 def _parent(principal: Principal, form: Form) -> Run | None:
-    """The run to replay; None where there is none that may be seen (then the form says so)."""
+    """The run to replay; None where there is none that may be seen and replayed (then the form says so)."""
     if not form["replay"]:
         return None
     try:
-        return queries.run(principal, form["replay"])
+        return replays.parent(principal, Replay(from_run=form["replay"][:200]))
     except DomainError as refusal:
         form.errors.setdefault("replay", refusal.detail)
         return None
@@ -101,7 +101,7 @@ def page(principal: Principal, form: Form) -> dict[str, Any]:
         "marked": any(form.errors),
         "replaying": bool(form["replay"]),
         "parent": parent,
-        "parent_title": run_page.title(parent) if parent else "",
+        "parent_title": title(parent, mine=parent.owner_id == principal.account.pk) if parent else "",
         "slices": _slices(parent) if parent else [],
         **({} if form["replay"] else _choices(principal, form)),
         "providers": [(name, providers.get(name).label) for name in providers.names()],
@@ -175,8 +175,6 @@ def _draft(principal: Principal, form: Form, parent: Run | None) -> Run | None:
 
     Which cells run does not depend on the model, so none is needed yet.
     """
-    if parent is not None and parent.status not in TERMINAL:
-        return None
     filled = replace(form, values={**form.values, "model": form["model"] or "any", "provider": "simulated"}, errors={})
     try:
         body = filled.body(_own(principal, parent))

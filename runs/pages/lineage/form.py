@@ -10,9 +10,10 @@ from accounts.pages import once
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from registry import queries as registry
+from runs import queries
 from runs.forking import making, reuse
 from runs.models import Run
-from runs.pages.run_page import title
+from runs.pages.lineage.naming import title
 from runs.schemas import ForkBody
 
 FIELDS = ("description", "impl", "mode")
@@ -42,6 +43,18 @@ class Form:
         self.errors[next((name for name in names if name in FIELDS), "")] = refusal.detail
 
 
+def begin(principal: Principal, again: str) -> Form:
+    """The form as it is first shown: what ``again``, a fork of one's own, was to change; else empty."""
+    filled = Form.of({})
+    try:
+        before = queries.run(principal, again, write=True) if again else None
+    except DomainError:
+        before = None
+    if before is not None and before.mode == "fork":
+        filled.values |= {"description": before.description, "mode": before.fork_mode or filled.values["mode"]}
+    return filled
+
+
 def fork_once(principal: Principal, parent: Run, form: Form, mark: str) -> str | None:
     """Fork as the form says and give the fork's id; the same for a form that was sent before.
 
@@ -66,10 +79,11 @@ def page(principal: Principal, parent: Run, form: Form) -> dict[str, Any]:
     others = scorers.exclude(impl=parent.impl_id).order_by("-created_at")[:SCORERS] if scorers is not None else []
     return {
         "run": parent,
-        "title": title(parent),
+        "title": title(parent, mine=parent.owner_id == principal.account.pk),
         "form": form.values,
         "errors": form.errors,
         "scorers": others,
         "stored": reuse.any_output(parent.id),
+        "shut": making.refusal(parent),
         "mark": once.fresh(),
     }

@@ -7,7 +7,7 @@ from accounts.principal import Principal
 from kernel.errors import DomainError
 from runs.forking import flips, lineage
 from runs.models import Run
-from runs.pages.run_page import badges, title
+from runs.pages.lineage.naming import badges, title
 
 CHILDREN = 10  # shown on the parent's page
 FLIPS = 10  # of each kind, shown on the fork's page
@@ -21,11 +21,21 @@ def of(run: Run, viewer: Principal | None) -> dict[str, Any]:
     parent = lineage.parent(run, viewer)
     return {
         "parent": parent,
-        "parent_title": title(parent) if parent else "",
-        "children": [{"run": child, "title": title(child)} for child in rows[:CHILDREN]],
+        "parent_title": title(parent, mine=_own(parent, viewer)) if parent else "",
+        "children": [_child(child, viewer) for child in rows[:CHILDREN]],
+        "description": run.description if _own(run, viewer) else "",
         "more_children": len(rows) > CHILDREN,
         "flips": _flips(run, viewer),
     }
+
+
+def _child(child: Run, viewer: Principal | None) -> dict[str, Any]:
+    own = _own(child, viewer)
+    return {"run": child, "title": title(child, mine=own), "description": child.description if own else ""}
+
+
+def _own(run: Run, viewer: Principal | None) -> bool:
+    return viewer is not None and run.owner_id == viewer.account.pk
 
 
 def _flips(run: Run, viewer: Principal | None) -> dict[str, Any] | None:
@@ -53,7 +63,7 @@ def flips_page(run: Run, viewer: Principal | None, params: dict[str, str]) -> di
     return {
         "run": run,
         "parent": parent,
-        "title": title(run),
+        "title": title(run, mine=_own(run, viewer)),
         "badges": badges(run),
         "summary": flips.summary(run, parent),
         "rows": rows[:ROWS],

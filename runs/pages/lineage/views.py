@@ -35,7 +35,7 @@ def fork(request: HttpRequest, run_id: UUID) -> HttpResponse:
     try:
         parent = queries.run(principal, run_id)
         posted = request.method == "POST"
-        filled = form.Form.of(request.POST)
+        filled = form.Form.of(request.POST) if posted else form.begin(principal, request.GET.get("again", ""))
         made = form.fork_once(principal, parent, filled, request.POST.get("mark", "")) if posted else None
         if made is not None:
             return redirect("run", run_id=made)

@@ -14,7 +14,7 @@ from accounts.pages.viewers import signed_in
 from kernel.errors import DomainError
 from runs import destroying, editing, publishing, queries
 from runs.models import Run
-from runs.pages.run_page import title
+from runs.pages.lineage.naming import title
 from runs.states import TERMINAL
 
 form_view = require_http_methods(["GET", "HEAD", "POST"])
@@ -22,7 +22,12 @@ KEY_SIGNS = 8  # of a run's id, typed to destroy it
 
 
 def _shown(request: HttpRequest, template: str, run: Run, error: str = "") -> HttpResponse:
-    context: dict[str, Any] = {"run": run, "title": title(run), "error": error, "live": run.status not in TERMINAL}
+    context: dict[str, Any] = {
+        "run": run,
+        "title": title(run, mine=True),
+        "error": error,
+        "live": run.status not in TERMINAL,
+    }
     context["key"] = str(run.id)[-KEY_SIGNS:]
     return render(request, f"runs/{template}.html", context, status=422 if error else 200)
 

@@ -8,7 +8,7 @@ from typing import Any
 from accounts.principal import Principal
 from runs.models import Run
 from runs.pages.vault.paging import paged
-from secrets_vault.host_policy import builtin, queries
+from secrets_vault.host_policy import builtin, entries, queries
 from secrets_vault.host_policy.blocked import REST, WORDS
 from secrets_vault.host_policy.deciding import ALLOW, BLOCK, Policy, covering
 from secrets_vault.host_policy.shapes import standing
@@ -20,7 +20,10 @@ SHOWN = 20  # blocked hosts on a run's page
 
 @dataclass(frozen=True)
 class Row:
-    """A blocked host. ``now``: allow, block (by the entry ``by``) or ""; ``open``: whether a button would help."""
+    """A blocked host. ``now``: allow, block (by the entry ``by``) or ""; ``open``: whether a button would help.
+
+    ``shut``: no entry can ever open it, and ``why`` says so.
+    """
 
     host: str
     reason: str
@@ -33,6 +36,7 @@ class Row:
     now: str
     by: str
     open: bool
+    shut: bool
 
 
 def page(principal: Principal, params: Mapping[str, str], form: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -43,11 +47,11 @@ def page(principal: Principal, params: Mapping[str, str], form: Mapping[str, str
         _row(policy, met.row, attempts=met.attempts, runs=met.runs, first_at=met.first_at, last_at=met.last_at)
         for met in queries.summed(principal, found.rows)
     ]
-    entries = list(queries.entries(principal).order_by("host_pattern", "mode"))
+    listed = list(queries.entries(principal).order_by("host_pattern", "mode"))
     return {
         "default": policy.default,
-        "entries": entries,
-        "beaten": {entry.pk for entry in entries if entry.mode == ALLOW and covering(policy.block, entry.host_pattern)},
+        "entries": listed,
+        "beaten": {entry.pk for entry in listed if entry.mode == ALLOW and covering(policy.block, entry.host_pattern)},
         "groups": builtin.GROUPS,
         "blocked": rows,
         "pages": found,
@@ -68,14 +72,16 @@ def of_run(run: Run, *, mine: bool) -> dict[str, Any]:
 
 def _row(policy: Policy | None, row: BlockedHost, **summed: Any) -> Row:
     now = standing(policy, row.host) or ""
+    shut = entries.shut(row)
     own = {"attempts": row.attempts, "runs": 1, "first_at": row.first_at, "last_at": row.last_at}
     return Row(
         host=row.host,
         reason=row.reason,
-        why=WORDS.get(row.reason, "") if row.host != REST else "Further hosts, counted together.",
+        why=(shut or WORDS.get(row.reason, "")) if row.host != REST else "Further hosts, counted together.",
         run=row.reference,
         now=now,
         by=(most_specific(policy.block, row.host) or "") if policy is not None and now == BLOCK else "",
-        open=policy is not None and row.reason == "host_blocked" and not now and row.host != REST,
+        open=policy is not None and not now and entries.openable(row),
+        shut=bool(shut),
         **{**own, **summed},
     )

@@ -80,6 +80,9 @@ class SecretForm:
         if refusal.code == "secret_in_payload":
             for name in {"name", "description"} & set(self.errors):
                 setattr(self, name, "")
+            for row in self.rows:
+                for name in row.errors:
+                    setattr(row, name, "")
 
     def _place(self, loc: list[Any], words: str, refusal: DomainError) -> None:
         match loc:

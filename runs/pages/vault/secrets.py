@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Q, QuerySet
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from runs.models import Run
-from runs.pages.run_page import title
+from runs.pages.lineage.naming import title
 from runs.pages.vault.paging import Paged, paged
 from runs.pages.vault.presets import preset, presets
 from runs.pages.vault.secret_form import SecretForm
@@ -83,7 +83,7 @@ def doomed(principal: Principal, secret_id: str) -> dict[str, Any]:
     secret = queries.secret(principal, secret_id)
     found = using(secret).select_related("benchmark")
     count = found.count()
-    runs = [{"run": run, "title": title(run)} for run in found[:SHOWN]]
+    runs = [{"run": run, "title": title(run, mine=True)} for run in found[:SHOWN]]
     return {"secret": secret, "runs": runs, "count": count, "more": count - len(runs)}
 
 

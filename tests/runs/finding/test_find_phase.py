@@ -239,3 +239,13 @@ def test_it_asks_for_a_model_where_none_is_named(alice: User, work: Work) -> Non
     run = work(launch(alice, "Run GSM8K"))
     assert (run.status, run.error["code"]) == ("failed", "no_model")
     assert "sut=" in run.error["hint"]
+
+
+def test_a_choice_among_the_hints_answers_what_an_earlier_run_asked(alice: User, work: Work) -> None:
+    first = work(bound(alice, "Run MMLU and GSM8K, 20 samples"))
+    assert [one["id"] for one in first.error["choices"]] == ["catalogue:mmlu", "catalogue:gsm8k"]
+    assert all(set(one) == {"id", "name", "reason"} for one in first.error["choices"])
+    doc = found(work(bound(alice, first.request, hints=["choice:catalogue:gsm8k", "be brief"])))
+    assert (doc["source"]["ref"], doc["limit"], doc["confidence"]) == ("gsm8k", 20, 1.0)
+    lost = work(bound(alice, first.request, hints=["choice:catalogue:nothing"]))
+    assert lost.error["code"] == "several_benchmarks", "a choice that is none is no answer"

@@ -146,3 +146,67 @@ def test_what_left_no_output_cannot_be_graded_anew(api, alice):
     assert offer["label"].endswith("grade the stored outputs anew: 2 cells without a score")
     run.outputs.filter(ordinal__in=run.results.filter(outcome="unscored").values("ordinal")).update(fault=fault)
     assert [each["kind"] for each in offers(api, alice, run, "scorer_exception")] == ["replay"]
+
+
+def sliced(api, alice, run, **replay) -> dict:
+    sent = {"replay": {"from_run": str(run.id), **replay}, "sut": {"model": "m", "provider": "simulated"}}
+    made = api(alice).post("runs", sent)
+    assert made.status == 201, made.json
+    return made.json
+
+
+def test_who_chose_the_tasks_of_a_slice_is_told_as_it_was(api, alice):
+    run = truncated(alice)
+    ids = list(run.results.order_by("position").values_list("task_id", flat=True)[:2])
+    named = sliced(api, alice, run, task_ids=ids)
+    report = api(alice).get(f"runs/{run.id}/report?format=markdown").content.decode()
+    assert "Later runs ran 2 cells of this one again, chosen by task id." in report
+    assert "chosen by outcome" not in report
+    failed = sliced(api, alice, run, only_failed=True)
+    told = api(alice).get(f"runs/{run.id}/remedies").json["reruns"]
+    assert told["later_chosen"] == {"only_failed": 4, "task_ids": 2}
+    assert [(each["run"], each["chosen"]) for each in told["later"]] == [
+        (named["id"], "task_ids"), (failed["id"], "only_failed"),
+    ]  # fmt: skip
+    report = api(alice).get(f"runs/{run.id}/report?format=markdown").content.decode()
+    assert "4 of them chosen by outcome and 2 of them chosen by task id" in report
+    own = {each["id"]: api(alice).get(f"runs/{each['id']}/remedies").json["reruns"] for each in (named, failed)}
+    assert [each["chosen"] for each in own.values()] == ["task_ids", "only_failed"]
+    assert api(alice).get(f"runs/{named['id']}/events").json["data"][0]["data"] == {"slice": "task_ids"}
+
+
+def test_a_replay_of_a_slice_was_chosen_as_the_slice_was(api, alice):
+    run = truncated(alice)
+    first = Run.objects.get(id=sliced(api, alice, run, only_failed=True)["id"])
+    make.end(first, "halted")
+    again = sliced(api, alice, first)
+    assert api(alice).get(f"runs/{again['id']}/remedies").json["reruns"]["chosen"] == "only_failed"
+    whole = sliced(api, alice, run)
+    assert api(alice).get(f"runs/{whole['id']}/remedies").json["reruns"]["chosen"] is None
+
+
+def test_what_can_not_be_replayed_is_offered_no_replay(api, alice):
+    run = make.run(alice, planned=3, sut={"model": "m", "provider": "simulated", "params": {}})
+    make.start(run)
+    make.results(run, ["skipped"] * 3)
+    make.end(run, "failed", error={"phase": "atomize", "code": "cannot_apply", "message": "no", "hint": ""})
+    assert [each["kind"] for each in offers(api, alice, run, "halted")] == ["replay"]
+    Run.objects.filter(id=run.id).update(impl=None)
+    assert offers(api, alice, run, "halted") == []
+    sent = {"replay": {"from_run": str(run.id), "only_errored": True}}
+    assert api(alice).post("runs", sent).json["code"] == "run_not_replayable"
+
+
+def test_only_hosts_that_can_be_allowed_are_offered(api, alice):
+    run = make.run(alice, planned=2, sut={"model": "m", "provider": "simulated", "params": {}})
+    make.start(run)
+    make.results(run, ["passed", "errored"])
+    run.results.filter(outcome="errored").update(error_class="blocked_host")
+    make.end(run)
+    for host in ("10.0.0.5", "localhost", "api.example.com"):
+        BlockedHost.objects.create(
+            owner=alice, reference=str(run.id), host=host, reason="host_blocked", attempts=1, first_at=clock.now(),
+            last_at=clock.now(),
+        )  # fmt: skip
+    [offer] = offers(api, alice, run, "blocked_host")
+    assert offer["label"] == "Allow api.example.com and run 1 cell again"

@@ -301,3 +301,41 @@ def test_money_is_dollars_with_two_places_at_most(twin: Any, reply: Any, call: A
     assert [request.json["amount_cents"] for request in twin.calls] == [5000, 10]
     for wrong in ("1.005", "-1", "0", "x", "NaN"):
         assert call("billing", "topup", "--", wrong).code == 2
+
+
+# --- tables hold words ---
+def test_rules_of_secrets_are_words_and_never_cut_json(twin: Any, reply: Any, call: Any) -> None:
+    def rule_of(host: str, kind: str = "bearer", target: str = "Authorization") -> dict[str, str]:
+        return {"host_pattern": host, "inject_kind": kind, "inject_target": target}
+
+    rules = [
+        rule_of("api.openai.com"),
+        rule_of("api.anthropic.com", "header", "x-api-key"),
+        rule_of("g.example", "query", "key"),
+    ]
+    row = {"id": "sec_1", "name": "KEY", "preview": "••••cdef", "rules": rules, "description": "", "created_at": "2026"}
+    twin.on("GET", "/secrets", reply({"object": "list", "data": [row], "next_page_token": None}))
+    out = call("secrets", "ls", "--output", "table").out
+    assert "api.openai.com bearer, api.anthropic.com header x-api-key, g.example query key" in " ".join(out.split())
+    assert "{" not in out
+    assert json.loads(call("secrets", "ls", "--output", "json").out)[0]["rules"] == rules
+    twin.on("PATCH", "/secrets/sec_1", reply(row))
+    assert "api.openai.com bearer," in call("secrets", "update", "KEY", "--description", "x", "--output", "table").out
+
+
+def test_a_connection_names_its_secret(twin: Any, reply: Any, call: Any) -> None:
+    row = {"id": "con_1", "name": "box", "kind": "ai_model", "provider": "vllm", "base_url": "https://llm.example.com/v1",
+           "secret": {"id": "sec_01JABCDEFGHJKMNPQRSTVWXYZ0", "name": "BOX_KEY"}, "created_at": "2026"}  # fmt: skip
+    twin.on("GET", "/connections", reply({"object": "list", "data": [row], "next_page_token": None}))
+    out = call("connections", "ls", "--output", "table").out
+    assert "BOX_KEY" in out
+    assert "{" not in out
+
+
+def test_events_are_told_in_words(twin: Any, reply: Any, call: Any) -> None:
+    error = {"phase": "find", "code": "no_model", "message": "Which one? " * 20, "hint": ""}
+    event = {"seq": 1, "type": "PhaseFailed", "created_at": "2026", "data": {"phase": "find", "error": error}}
+    twin.on("GET", "/runs/r/events", reply({"object": "list", "data": [event], "next_page_token": None}))
+    out = call("run", "events", "r", "--output", "table").out
+    assert "phase find, error (phase find, code no_model" in " ".join(out.split())
+    assert "{" not in out

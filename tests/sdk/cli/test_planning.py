@@ -42,3 +42,11 @@ def test_an_answer_is_sent_and_the_run_followed(twin: Any, reply: Any, call: Any
     done = call("run", "approve", "run-1", "--choice", "c2", "--edit", "limit=50", "--no-wait", "--output", "json")
     assert done.code == 0
     assert twin.calls[-1].json == {"choice": "c2", "edits": {"limit": 50}}
+
+
+def test_an_answer_without_waiting_prints_the_id_alone(twin: Any, reply: Any, call: Any) -> None:
+    run = {"id": "run-1", "status": "running", "model": {"identifier": "m"}, "phases": []}
+    twin.on("POST", "/runs/run-1/approve", reply(run))
+    assert call("run", "approve", "run-1", "--no-wait").out == "run-1\n"
+    assert call("run", "approve", "run-1", "--no-wait", "--output", "table").out == "run-1\n"
+    assert json.loads(call("run", "approve", "run-1", "--no-wait", "--output", "ndjson").out) == run

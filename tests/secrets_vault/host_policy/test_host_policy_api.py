@@ -183,6 +183,7 @@ def test_h18_a_run_tells_what_it_did_not_reach(api, alice):
     assert first == {
         "object": "blocked_host", "host": HOST, "reason": "host_blocked", "attempts": 3, "run": str(run.id),
         "message": first["message"], "first_at": first["first_at"], "last_at": first["last_at"], "policy": "allow",
+        "allowable": True,
     }  # fmt: skip
     assert first["message"].startswith(f"{HOST} was blocked.")
     assert (second["host"], second["policy"]) == ("<script>alert(1)</script>", None)

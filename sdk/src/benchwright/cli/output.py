@@ -8,9 +8,11 @@ import click
 
 from .._objects import plain
 from .groups import State
-from .text import clean, json_text, one_line
+from .text import clean, json_text, one_line, words
 
 Column = tuple[str, Callable[[Mapping[str, Any]], Any]]
+CELL = 60  # characters of a text in a table
+LISTED = 4  # times as many of a list of names
 
 
 def note(text: str) -> None:
@@ -28,6 +30,14 @@ def show(state: State, value: Any, fields: Sequence[str] | None = None) -> None:
         click.echo(_document(state.format, data), nl=False)
 
 
+def show_id(state: State, value: Mapping[str, Any]) -> None:
+    """The id alone, which a shell takes; the whole object where a format was asked for."""
+    if state.output in (None, "table"):
+        click.echo(value["id"])
+    else:
+        show(state, value)
+
+
 def show_sheet(pairs: Iterable[tuple[str, str]]) -> None:
     """Names and words of one thing, for a person."""
     _print_table(None, [(name, one_line(text)) for name, text in pairs])
@@ -43,7 +53,7 @@ def show_rows(state: State, rows: Iterable[Any], columns: Sequence[Column], empt
     if state.format != "table":
         click.echo(_document(state.format, data), nl=False)
     elif data:
-        _print_table([name for name, _ in columns], [[_cell(read(row), 60) for _, read in columns] for row in data])
+        _print_table([name for name, _ in columns], [[_cell(read(row), CELL) for _, read in columns] for row in data])
     else:
         note(empty)
 
@@ -78,7 +88,9 @@ def _cell(value: Any, width: int) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        value = ", ".join(value)
+        return one_line(", ".join(value), LISTED * width)
+    if width and isinstance(value, Mapping | list):  # JSON that is cut off can't be read
+        value = words(value)
     return one_line(value if isinstance(value, str) else json_text(value), width)
 
 

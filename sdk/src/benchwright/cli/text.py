@@ -29,3 +29,16 @@ def json_text(value: Any, indent: int | None = None) -> str:
     """JSON whose strings hold no raw control sign."""
     made = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
     return _ESCAPED.sub(lambda found: f"\\u{ord(found.group()):04x}", made)
+
+
+def words(value: Any) -> str:
+    """Plain JSON as people read it in a cell: ``phase find, error (code no_model, message …)``."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_inner(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(_inner(each) for each in value)
+    return value if isinstance(value, str) else json_text(value)
+
+
+def _inner(value: Any) -> str:
+    return f"({words(value)})" if isinstance(value, dict | list) else words(value)

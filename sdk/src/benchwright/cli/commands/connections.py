@@ -127,7 +127,8 @@ def change(name: str, rename: str | None, **given: Any) -> None:
 @click.command("ls", cls=Command)
 def list_connections() -> None:
     """Names, providers, base URLs."""
-    columns = [(name, field(name)) for name in ("id", "name", "kind", "provider", "base_url", "secret", "created_at")]
+    columns = [(name, field(name)) for name in ("id", "name", "kind", "provider", "base_url", "created_at")]
+    columns.insert(5, ("secret", field("secret", "name")))
     state = state_of()
     rows = state.client().connections.list()
     show_rows(state, rows, columns, "No connections yet. `benchwright connections add NAME --provider …` sets one up.")

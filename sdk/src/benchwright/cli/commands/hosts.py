@@ -156,4 +156,4 @@ def show_blocked(run_id: str | None, limit: int) -> None:
 def _may_be_opened(row: Mapping[str, Any]) -> bool:
     """Whether an entry would help. A name with other signs is none, and no shell should be given it."""
     plain_name = re.fullmatch(r"[a-z0-9._-]+", row["host"]) is not None
-    return plain_name and row["reason"] == "host_blocked" and row.get("policy") is None
+    return plain_name and row["reason"] == "host_blocked" and row.get("policy") is None and row.get("allowable", True)

@@ -1,11 +1,13 @@
 """``benchwright secrets``."""
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..groups import Command, state_of, table_group
+from ..._objects import plain
+from ..groups import Command, State, state_of, table_group
 from ..named import named
 from ..output import field, note, show, show_rows
 from ..providers import RULES
@@ -62,14 +64,14 @@ def add(name: str, rules: tuple[str, ...], description: str | None, value: str |
     if not rules:
         raise click.UsageError("Say where the key goes: --rule host:kind:target, such as api.host.com:bearer.")
     made = [rule(text) for text in rules]
-    secret = state.client().secrets.create(name, value_of(value, value_stdin, name), made, description)
-    show(state, secret)
+    tell(state, state.client().secrets.create(name, value_of(value, value_stdin, name), made, description))
 
 
 @click.command("ls", cls=Command)
 def list_secrets() -> None:
     """Names, rules and masked previews."""
-    columns = [(name, field(name)) for name in ("id", "name", "preview", "rules", "description", "created_at")]
+    columns = [(name, field(name)) for name in ("id", "name", "preview", "description", "created_at")]
+    columns.insert(3, ("rules", lambda secret: [ruled(each) for each in secret.get("rules") or ()]))
     state = state_of()
     show_rows(
         state, state.client().secrets.list(), columns, "No secrets yet. `benchwright secrets add NAME` stores one."
@@ -84,7 +86,7 @@ def rotate(name: str, value: str | None, value_stdin: bool) -> None:
     state = state_of()
     client = state.client()
     secret_id = find(client, name)["id"]
-    show(state, client.secrets.update(secret_id, value=value_of(value, value_stdin, name)))
+    tell(state, client.secrets.update(secret_id, value=value_of(value, value_stdin, name)))
 
 
 @click.command("update", cls=Command)
@@ -106,7 +108,7 @@ def update(name: str, rules: tuple[str, ...], rename: str | None, description: s
     client = state.client()
     secret_id = find(client, name)["id"]
     value = value_of(None, True, name) if value_stdin else None
-    show(state, client.secrets.update(secret_id, value=value, rules=made, name=rename, description=description))
+    tell(state, client.secrets.update(secret_id, value=value, rules=made, name=rename, description=description))
 
 
 @click.command("uses", cls=Command)
@@ -135,6 +137,21 @@ def remove(name: str, yes: bool) -> None:
     confirmed(yes, f"Delete secret {secret['name']}?")
     client.secrets.delete(secret["id"])
     note(f"secret {secret['name']} is deleted.")
+
+
+def ruled(each: Mapping[str, Any]) -> str:
+    """A rule in words: ``api.openai.com bearer``, ``api.anthropic.com header x-api-key``."""
+    target = str(each.get("inject_target") or "")
+    usual = each.get("inject_kind") in ("bearer", "basic") and target == "Authorization"
+    return f"{each['host_pattern']} {each['inject_kind']}" + ("" if usual or not target else f" {target}")
+
+
+def tell(state: State, secret: Mapping[str, Any]) -> None:
+    """One secret, its rules in words where a table is wanted."""
+    data = plain(secret)
+    if state.format == "table":
+        data |= {"rules": [ruled(each) for each in data.get("rules") or ()]}
+    show(state, data)
 
 
 def find(client: "Benchwright", name: str) -> Any:

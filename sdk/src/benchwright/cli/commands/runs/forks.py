@@ -10,7 +10,7 @@ from ....errors import ConflictError, GoneError, NotFoundError
 from ... import cache
 from ...groups import Command, state_of
 from ...launch import options as launch_options
-from ...output import field, note, show, show_rows
+from ...output import field, note, show, show_id, show_rows
 from ...text import one_line
 from ...watch import following
 
@@ -50,7 +50,7 @@ def fork(run_id: str, no_wait: bool, model: str | None, **options: Any) -> int:
     run = client.runs.fork(parent, sut=launch_options.sut(model, ()), **options)
     cache.remember_run(client.account, run["id"])
     if no_wait:
-        click.echo(run["id"])
+        show_id(state, run)
         return 0
     note(f"run {run['id']}")
     code = following.follow(client, state, run["id"], None)

@@ -8,7 +8,7 @@ from ... import cache
 from ...groups import Command, state_of
 from ...launch import attaching
 from ...launch import options as launch_options
-from ...output import note, show
+from ...output import note, show_id
 from ...watch import following, gate
 
 
@@ -65,10 +65,7 @@ def launch(check: gate.Gate | None, no_wait: bool, new: bool, idempotency_key: s
         cure = "another --idempotency-key" if idempotency_key else "--new"
         note(f"re-attached to {run['id']}; {cure} starts another")
     if no_wait:
-        if state.output in (None, "table"):
-            click.echo(run["id"])
-        else:
-            show(state, run)
+        show_id(state, run)
         return 0
     note(f"run {run['id']}  {(run.get('links') or {}).get('dashboard') or ''}".rstrip())
     return following.follow(client, state, run["id"], check)

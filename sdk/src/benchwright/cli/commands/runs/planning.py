@@ -8,10 +8,9 @@ import click
 from ... import cache
 from ...groups import Command, state_of
 from ...launch.options import pairs
-from ...output import note, show, show_sheet
+from ...output import note, show, show_id, show_sheet
 from ...text import json_text, one_line
 from ...watch import following
-from .sheet import show_run
 
 Pair = tuple[str, str]
 
@@ -40,7 +39,7 @@ def plan(run_id: str) -> None:
 @click.argument("run_id")
 @click.option("--choice", metavar="ID", help="One of the choices that the run offers.")
 @click.option("--edit", multiple=True, metavar="K=V", help="Change a field of the plan, such as limit=50.")
-@click.option("--no-wait", is_flag=True, help="Answer and leave.")
+@click.option("--no-wait", is_flag=True, help="Answer, print the run's id and leave.")
 def approve(run_id: str, choice: str | None, edit: tuple[str, ...], no_wait: bool) -> int:
     """Answer what a run in needs_input asks, and let it go on."""
     state = state_of()
@@ -48,7 +47,7 @@ def approve(run_id: str, choice: str | None, edit: tuple[str, ...], no_wait: boo
     run_id = cache.resolved(client.account, run_id)
     run = client.runs.approve(run_id, choice=choice, edits=pairs(edit, "--edit") or None)
     if no_wait:
-        show_run(state, run)
+        show_id(state, run)
         return 0
     note(f"run {run_id} goes on")
     return following.follow(client, state, run_id, None)

@@ -19,7 +19,7 @@ PAGE = 1000  # rows that one answer may hold
 RUN_COLUMNS = [
     ("id", field("id")),
     ("status", field("status")),
-    ("benchmark", field("benchmark_name")),
+    ("benchmark", lambda run: _about(run)),
     ("model", field("model", "identifier")),
     ("score", lambda run: _short_score(run)),
     ("model cost", lambda run: model_cost(run, run.get("summary") or {})),
@@ -36,6 +36,11 @@ TASK_COLUMNS = [
     ("ms", field("duration_ms")),
     ("output", field("output_preview")),
 ]
+
+
+def _about(run: Mapping[str, Any]) -> str | None:
+    """The benchmark; of a run in words that has not found one, its words."""
+    return run.get("benchmark_name") or (f"“{run['request']}”" if run.get("request") else None)
 
 
 def _short_score(run: Mapping[str, Any]) -> str | None:
