@@ -12,6 +12,7 @@ from runs.context import Context, PhaseError
 from runs.driver.base import Asks, Found
 from runs.driver.rules import hub_names
 from runs.finding import Known, KnownBenchmark, KnownSubset, Problem, Reading, read
+from runs.harnesses.table import HARNESSES
 from runs.models import Run
 from runs.schemas import Sut
 from runs.sources.troubles import SourceError
@@ -154,7 +155,8 @@ def _unheard(run: Run, reading: Reading) -> Sequence[str]:
     wanted = harness.get("name")
     if wanted is not None and wanted != run.harness:
         task = harness.get("task", "a task of it")
-        do = f"Launch with harness={wanted!r} for that."
+        here = wanted in HARNESSES
+        do = f"Launch with harness={wanted!r} for that." if here else f"This installation has no harness={wanted!r}."
         notes.append(f"The words want {wanted} ({task}); this run uses {run.harness}. {do}")
     entry = catalog.get(reading.source["ref"]) if reading.source and reading.source["kind"] == "catalogue" else None
     if entry is not None and entry.grader_of(reading.part) is None:

@@ -30,7 +30,7 @@ CASES = [
     ("gsm8k", None, 100, 0),
     ("truthfulqa", None, 100, 0),
     ("hellaswag", None, 100, 0),
-    ("mmlu", None, 273, 0),
+    ("mmlu", None, 281, 0),
     ("humaneval", None, 30, 0),  # the first ones: each is a program to run
 ]
 
