@@ -122,6 +122,10 @@ class GatewayClient:
         reply = await self._ask({"op": "waited", "lease": lease, "cells": cells})
         return list(reply["waited_ms"]), list(reply["open_calls"])
 
+    async def spent(self, lease: str, cells: Sequence[tuple[int, int]]) -> list[Facts]:
+        """Accounts so far of attempts that are still going. GatewayLost."""
+        return list((await self._ask({"op": "spent", "lease": lease, "cells": cells}))["facts"])
+
     async def held(self, lease: str) -> str | None:
         """What the lease's calls wait for while the provider answers with faults, in words. GatewayLost."""
         words = (await self._ask({"op": "held", "lease": lease})).get("words")

@@ -132,6 +132,8 @@ class Control:
             return {"ok": True, "facts": await self.gate.facts(message["lease"], message["cells"])}
         if operation == "waited":
             return {"ok": True, **self.gate.waited(message["lease"], message["cells"])}
+        if operation == "spent":
+            return {"ok": True, "facts": self.gate.spent(message["lease"], message["cells"])}
         if operation == "held":
             return {"ok": True, "words": self.gate.held(message["lease"])}
         if operation == "try":

@@ -262,6 +262,12 @@ class Gateway:
             "open_calls": [len(attempt.open) if attempt else 0 for attempt in found],
         }
 
+    def spent(self, name: str, cells: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+        """The accounts so far of attempts that go on; {} where there is none."""
+        lease = self.leases.get(name)
+        found = [lease.attempts.get((cell[0], cell[1])) if lease else None for cell in cells]
+        return [_facts_of(attempt) if attempt else {} for attempt in found]
+
     def held(self, name: str) -> str | None:
         """What a lease's calls wait for, in words, while the provider refuses or answers with faults; else None."""
         lease = self.leases.get(name)

@@ -227,3 +227,14 @@ async def test_it_tells_how_long_a_call_has_waited(bench: Bench, provider: OpenA
     assert 50 <= waited[0] <= 600
     assert waited[1] == 0
     assert (await call).status_code == 200
+
+
+async def test_it_tells_what_an_attempt_that_goes_on_has_cost_so_far(bench: Bench, provider: OpenAITwin) -> None:
+    usage = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7, "cost": 0.25}
+    provider.script(Fault(usage=usage), Fault(usage=usage))
+    for question in ("one", "two"):
+        assert (await bench.chat(question)).status_code == 200
+    going, unheard_of = await bench.client.spent(bench.lease, [(0, 1), (5, 1)])
+    assert (going["calls"], going["tokens_in"], going["tokens_out"]) == (2, 6, 8)
+    assert unheard_of == {}
+    assert (await bench.chat("three")).status_code == 200, "asking what it cost does not end it"

@@ -21,6 +21,7 @@ from runs.harnesses.benchwright.rows import output_row, result_row
 from runs.harnesses.benchwright.scoring import WINDOW, Scoring
 from runs.harnesses.benchwright.settling import Settling
 from runs.harnesses.benchwright.solving import Solving
+from runs.harnesses.benchwright.telling.bills import Bills, as_level
 from runs.harnesses.benchwright.telling.pulse import PROGRESS_SECONDS, CeilingReached, Halted, Pulse, beat_seconds
 from runs.harnesses.benchwright.telling.waits import Waits
 from runs.harnesses.benchwright.writer import Writer
@@ -50,6 +51,7 @@ class Engine:
         self._scoring = Scoring(self._scored, self._ask_judge if judge else None)
         self._writer = Writer(context, self._written)
         self._pulse = Pulse(context)
+        self._bills = Bills(context.ceilings)
         self._pieces: dict[int, Piece] = {}
         self._finishing: set[int] = set()
         self._stored: dict[tuple[int, int], Cell] = {}  # outputs on their way to the database, then to score
@@ -290,10 +292,10 @@ class Engine:
 
     def _breach(self, cell: Cell) -> str | None:
         """The ceiling of a task or an attempt that this one has reached."""
-        level = {**cell.facts, "model_cost": cell.facts.get("cost"), "duration": cell.solve_ms / 1000}
-        level["tokens"] = (cell.facts.get("tokens_in") or 0) + (cell.facts.get("tokens_out") or 0)
-        ceilings = self._context.ceilings
-        return ceilings.breach("task", level) or ceilings.breach("attempt", {"tokens": level["tokens"]})
+        level = as_level(cell.facts)
+        ceilings, stopped = self._context.ceilings, self._bills.stopped.pop((cell.ordinal, cell.attempt), None)
+        reached = ceilings.breach("task", {**level, "duration": cell.solve_ms / 1000})
+        return reached or ceilings.breach("attempt", level) or stopped
 
     # -- score --------------------------------------------------------------------------------------------------------
 
@@ -376,6 +378,7 @@ class Engine:
     # -- the clock ----------------------------------------------------------------------------------------------------
 
     async def _beat(self) -> None:
+        every = beat_seconds(self._context.lease_seconds)
         while True:
             try:
                 for lease in await self._pulse.beat():
@@ -387,7 +390,23 @@ class Engine:
             except Halted as halt:
                 if self._over is None:
                     self._cut(str(halt))
-            await asyncio.sleep(beat_seconds(self._context.lease_seconds))
+            await self._look_at_bills(every)
+            await asyncio.sleep(every)
+
+    async def _look_at_bills(self, every: float) -> None:
+        """Attempts that take long may have spent much: stop those that went too far, start nothing more if all did."""
+        now = asyncio.get_running_loop().time()
+        going = [cell for cell in self._solving.running.values() if cell.started and now - cell.started > every]
+        if not going or not self._bills.needed:
+            return
+        accounts = await self._line.spent([(cell.ordinal, cell.attempt) for cell in going])
+        breach = self._pulse.breach(accounts)
+        if breach:
+            self._close_to(f"limit_exceeded:{breach}")
+        over = self._over[1].removeprefix("limit_exceeded:") if self._over and self._over[2] else None
+        far = [cell for cell in self._bills.too_far(going, accounts, over) if cell.ordinal in self._solving.running]
+        if far:
+            self._solving.stop_late(far, now)
 
     async def _report(self) -> None:
         while True:

@@ -111,6 +111,14 @@ class Line:
         except GatewayLost:
             return [0.0 for _ in attempts]
 
+    async def spent(self, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
+        """What each attempt that is still going has asked and cost so far; {} where nothing is known."""
+        client = await self._connected()
+        try:
+            return await client.spent(self._lease, list(attempts))
+        except GatewayLost:
+            return [{} for _ in attempts]
+
     async def held(self) -> str | None:
         """In words, that all calls wait since the provider answers with faults; None while it does not."""
         client = await self._connected()

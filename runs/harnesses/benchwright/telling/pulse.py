@@ -3,7 +3,8 @@
 import asyncio
 import math
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -71,9 +72,14 @@ class Pulse:
         self.figures = Figures(cost, beside, tokens, run_seconds or 0.0, phase_seconds or 0.0, done)
         self.check()
 
-    def breach(self) -> str | None:
-        """The ceiling of the run or the phase that is reached, e.g. ``run.cost``."""
-        ceilings, figures, phase = self._context.ceilings, self.figures, self._context.phase
+    def breach(self, going: Sequence[Mapping[str, Any]] = ()) -> str | None:
+        """The ceiling of the run or the phase that is reached, e.g. ``run.cost``.
+
+        ``going``: accounts of attempts that are not settled yet.
+        """
+        ceilings, phase = self._context.ceilings, self._context.phase
+        cost, tokens = _new(going)
+        figures = replace(self.figures, cost=self.figures.cost + cost, tokens=self.figures.tokens + tokens)
         return ceilings.breach("run", figures.as_level(figures.run_seconds)) or ceilings.breach(
             "phase", figures.as_level(figures.phase_seconds), phase
         )
@@ -99,9 +105,9 @@ class Pulse:
 
     def spend(self, facts: dict[str, Any]) -> bool:
         """Add an attempt's cost; True where that reaches a ceiling."""
-        self.figures.cost += (facts.get("cost") or 0) - (facts.get("cost_reused") or 0)
-        if not facts.get("calls") or facts.get("reused") != facts["calls"]:
-            self.figures.tokens += (facts.get("tokens_in") or 0) + (facts.get("tokens_out") or 0)
+        cost, tokens = _new([facts])
+        self.figures.cost += cost
+        self.figures.tokens += tokens
         return self.breach() is not None
 
     async def spend_beside(self, facts: dict[str, Any]) -> bool:
@@ -134,6 +140,13 @@ class Pulse:
             "rate_per_s": round(rate, 2),
             "eta_s": eta,
         }
+
+
+def _new(accounts: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """(micro-cents, tokens) that these attempts have cost, without what the journal had."""
+    cost = sum((facts.get("cost") or 0) - (facts.get("cost_reused") or 0) for facts in accounts)
+    asked = [facts for facts in accounts if not facts.get("calls") or facts.get("reused") != facts["calls"]]
+    return cost, sum((facts.get("tokens_in") or 0) + (facts.get("tokens_out") or 0) for facts in asked)
 
 
 def beat_seconds(lease_seconds: float) -> float:
