@@ -111,9 +111,16 @@ def keys() -> Finding:
     return Finding("keys", not told, detail, f"chmod 600 {' '.join(map(str, told))}")
 
 
+def _only_public() -> bool:
+    """Whether this part was given what seals values, and not what opens them."""
+    return (settings.KEYS_DIR / "vault_public").is_file() and not private_files(settings.KEYS_DIR)
+
+
 def walls() -> Finding:
     """Whether the vault's parts have a user and a role of their own. One user for all is allowed, and told."""
     found, words = people.find()
+    if found is None and _only_public():
+        return Finding("walls", True, "the vault's private key is not here, so the gateway has a place of its own")
     if found is None:
         cure = (
             "Who gets code into the web part could read the vault's key. Start `manage.py serve` as root to part them."

@@ -30,7 +30,7 @@ def command(service: str) -> list[str]:
     """What compose runs for a service, with this environment's Python."""
     program, *words = COMPOSE["services"][service]["command"]
     if program == "sh":  # several commands: the first is ours, the others lay out the volumes
-        program, *words = words[1].split(" && ")[0].split()
+        program, *words = words[1].split(" && ")[0].removesuffix(" --roles").split()  # our user may make none
     return [*PROGRAMS[program], *words]
 
 

@@ -1,5 +1,6 @@
 """deploy/: its files name what exists, keep the vault's key to the gateway, and split the doors as they must be."""
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ import yaml
 from django.core.management import get_commands
 from django.utils.module_loading import import_string
 
+from benchwright_site.serve.walls import roles
 from tests.factories.processes import ROOT
 from tests.scaled.hosts import COMPOSE, PROGRAMS, command
 
@@ -44,12 +46,56 @@ def test_it_gives_the_vaults_private_key_to_the_gateway_alone(name: str) -> None
     assert sees == (name in {"gateway", "prepare"})
 
 
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_it_enters_the_database_as_who_each_part_is(name: str) -> None:
+    """Passwords come from a file that compose alone reads: each part hears of its own."""
+    given = OURS[name]["environment"]
+    entered = re.match(r"postgresql://(\w+):\$\{(\w+)", given.get("DATABASE_URL", ""))
+    told = set(re.findall(r"\$\{(\w*PASSWORD)", str(given)))
+    if name == "egress":
+        assert (entered, told) == (None, set())
+    elif name == "prepare":
+        assert entered and entered.groups() == ("benchwright", "POSTGRES_PASSWORD")
+    else:
+        role = roles.GATEWAY if name == "gateway" else roles.APP
+        assert entered and entered[1] == role
+        assert told == {entered[2]}
+    assert OURS[name]["env_file"] == "settings.env", "not .env, which has all of them"
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_it_runs_what_holds_keys_as_a_user_of_its_own(name: str) -> None:
+    assert OURS[name].get("user") == ("vault" if name in {"gateway", "egress", "prepare"} else None)
+    assert OURS[name]["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in OURS[name]["security_opt"]
+
+
+def test_its_gateway_answers_the_images_other_user() -> None:
+    uid = re.search(r"useradd --uid (\d+) .* benchwright ", (DEPLOY / "Dockerfile").read_text())
+    assert uid and OURS["gateway"]["environment"]["BENCHWRIGHT_GATEWAY_PEER"] == uid[1]
+
+
+def test_its_system_calls_leave_bubblewrap_what_it_needs() -> None:
+    profile = json.loads((DEPLOY / "seccomp.json").read_text())
+    refused = {name for rule in profile["syscalls"] for name in rule["names"]}
+    needed = {"clone", "clone3", "unshare", "mount", "umount2", "pivot_root", "sethostname", "prctl", "capset", "seccomp"}
+    assert profile["defaultAction"] == "SCMP_ACT_ALLOW"
+    assert not refused & needed
+    assert {"bpf", "io_uring_setup", "keyctl", "userfaultfd", "perf_event_open"} <= refused
+    assert "seccomp=seccomp.json" in OURS["worker"]["security_opt"]
+
+
 def test_its_settings_are_documented() -> None:
     known = (ROOT / "docs" / "settings.md").read_text()
-    given = set(OURS["web"]["environment"]) | set(
-        re.findall(r"^([A-Z_]+)=", (DEPLOY / "example.env").read_text(), re.M)
-    )
-    assert [name for name in sorted(given - {"POSTGRES_PASSWORD"}) if f"`{name}`" not in known] == []
+    example = "".join((DEPLOY / name).read_text() for name in ("example.env", "example.settings.env"))
+    given = set(OURS["web"]["environment"]) | set(re.findall(r"^(BENCHWRIGHT_[A-Z_]+)=", example, re.M))
+    assert [name for name in sorted(given) if f"`{name}`" not in known] == []
+
+
+def test_it_asks_for_nothing_that_its_example_lacks() -> None:
+    text = (DEPLOY / "compose.yaml").read_text()
+    example = (DEPLOY / "example.env").read_text()
+    assert [name for name in re.findall(r"\$\{(\w+):\?", text) if f"\n{name}=" not in example] == []
 
 
 def test_its_volumes_and_networks_are_declared() -> None:
@@ -89,7 +135,7 @@ def front_conf(folder: Path, port: int, web: str, live: str) -> Path:
         (r"server live:8002 .*?;", f"server {live};"),
         (r"listen 8000;", f"listen 127.0.0.1:{port};"),
         (r"pid .*?;", f"pid {folder}/nginx.pid; error_log {folder}/error.log; daemon off;"),
-        (r"include mime.types;", f"client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;"),
+        (r"include /etc/nginx/mime.types;", f"client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;"),
         (r"worker_processes auto;", "worker_processes 1;" + (" user root;" if os.geteuid() == 0 else "")),
         (r"worker_rlimit_nofile \d+;", ""),
         (r"worker_connections \d+;", "worker_connections 512;"),

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, connection, transaction
 
 from accounts.models import User
 from accounts.principal import BrowserSession
-from benchwright_site.serve.walls import roles
+from benchwright_site.serve.walls import cast, roles
 from runs.blocking import note_blocked
 from runs.gateway import scanning, store
 from runs.gateway.egress import grants
@@ -18,6 +20,7 @@ from secrets_vault import queries, uses, vault
 from secrets_vault.host_policy.blocked import Blocked
 from secrets_vault.models import BlockedHost, Secret, SecretUse, SecretVersion
 from tests.factories import planned
+from tests.factories.processes import database_url
 
 RULE = {"host_pattern": "a.test", "inject_kind": "bearer", "inject_target": "Authorization"}
 VALUE = "tok-0123456789abcdef"
@@ -127,3 +130,22 @@ def test_it_takes_back_what_a_role_was_given_by_hand(alice: User, act_as: As) ->
 def test_it_enters_the_same_database_as_another_role() -> None:
     entered = roles.url_for("postgresql://postgres:@/postgres?host=/a/db", roles.APP, "p/w")
     assert entered == "postgresql://benchwright_app:p%2Fw@/postgres?host=/a/db"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_prepare_makes_roles_that_enter_with_the_passwords_given(act_as: As, monkeypatch: pytest.MonkeyPatch) -> None:
+    for password in ("first/password", "second password"):
+        urls = {role: roles.url_for(database_url(), role, password) for role in cast.ROLE_URLS}
+        for role, name in cast.ROLE_URLS.items():
+            monkeypatch.setenv(name, urls[role])
+        call_command("prepare", roles=True)
+        for role, url in urls.items():
+            with psycopg.connect(url) as link:
+                assert link.execute("select current_user, count(*) from runs_run").fetchone() == (role, 0)
+
+
+@pytest.mark.parametrize("url", ["", "postgresql://postgres:word@db/x", f"postgresql://{roles.APP}@db/x"])
+def test_prepare_makes_no_role_that_the_url_does_not_name(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCHWRIGHT_APP_DATABASE_URL", url)
+    with pytest.raises(CommandError, match=f"BENCHWRIGHT_APP_DATABASE_URL must say postgresql://{roles.APP}:"):
+        call_command("prepare", roles=True)

@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
@@ -54,6 +55,17 @@ class Cast:
             return {"DATABASE_URL": roles.url_for(url, role, self.passwords[role])}
         given = os.environ.get(ROLE_URLS[role], "")
         return {"DATABASE_URL": given} if given else {}
+
+
+def given_passwords(environment: Mapping[str, str]) -> dict[str, str]:
+    """The passwords that the two URLs hold, by role. ValueError where one lacks, or enters as somebody else."""
+    found = {}
+    for role, name in ROLE_URLS.items():
+        parts = urlsplit(environment.get(name, ""))
+        if parts.username != role or not parts.password:
+            raise ValueError(f"{name} must say postgresql://{role}:PASSWORD@HOST/NAME")
+        found[role] = unquote(parts.password)
+    return found
 
 
 def gathered() -> Cast:

@@ -32,7 +32,8 @@ def make(passwords: Mapping[str, str]) -> None:
             cursor.execute("select 1 from pg_roles where rolname = %s", [role])
             verb = "ALTER" if cursor.fetchone() else "CREATE"
             coded = raw.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()
-            order = sql.SQL("{} ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD {}")
+            # A new role may do nothing else; saying so of an old one takes a superuser.
+            order = sql.SQL("{} ROLE {} LOGIN PASSWORD {}")
             cursor.execute(
                 order.format(sql.SQL(verb), sql.Identifier(role), sql.Literal(coded)).as_string(connection.connection)
             )
