@@ -88,7 +88,7 @@ def _hint(said: str) -> str:
     return (
         " Unprivileged user namespaces may be switched off here: see the sysctls user.max_user_namespaces, "
         "kernel.unprivileged_userns_clone and kernel.apparmor_restrict_unprivileged_userns, and a container's "
-        "seccomp profile."
+        "seccomp profile and what it lays over /proc."
     )
 
 

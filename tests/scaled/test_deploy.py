@@ -55,10 +55,12 @@ def test_it_enters_the_database_as_who_each_part_is(name: str) -> None:
     if name == "egress":
         assert (entered, told) == (None, set())
     elif name == "prepare":
-        assert entered and entered.groups() == ("benchwright", "POSTGRES_PASSWORD")
+        assert entered
+        assert entered.groups() == ("benchwright", "POSTGRES_PASSWORD")
     else:
         role = roles.GATEWAY if name == "gateway" else roles.APP
-        assert entered and entered[1] == role
+        assert entered
+        assert entered[1] == role
         assert told == {entered[2]}
     assert OURS[name]["env_file"] == "settings.env", "not .env, which has all of them"
 
@@ -72,13 +74,14 @@ def test_it_runs_what_holds_keys_as_a_user_of_its_own(name: str) -> None:
 
 def test_its_gateway_answers_the_images_other_user() -> None:
     uid = re.search(r"useradd --uid (\d+) .* benchwright ", (DEPLOY / "Dockerfile").read_text())
-    assert uid and OURS["gateway"]["environment"]["BENCHWRIGHT_GATEWAY_PEER"] == uid[1]
+    assert uid
+    assert OURS["gateway"]["environment"]["BENCHWRIGHT_GATEWAY_PEER"] == uid[1]
 
 
 def test_its_system_calls_leave_bubblewrap_what_it_needs() -> None:
     profile = json.loads((DEPLOY / "seccomp.json").read_text())
     refused = {name for rule in profile["syscalls"] for name in rule["names"]}
-    needed = {"clone", "clone3", "unshare", "mount", "umount2", "pivot_root", "sethostname", "prctl", "capset", "seccomp"}
+    needed = set("clone clone3 unshare mount umount2 pivot_root sethostname prctl capset seccomp".split())
     assert profile["defaultAction"] == "SCMP_ACT_ALLOW"
     assert not refused & needed
     assert {"bpf", "io_uring_setup", "keyctl", "userfaultfd", "perf_event_open"} <= refused

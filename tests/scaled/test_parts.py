@@ -15,7 +15,7 @@ from runs.compute.watching import tree
 from runs.models import ModelCall, Run, Shard
 from tests.chaos.rig import check
 from tests.factories import planned
-from tests.factories.processes import Model, launch
+from tests.factories.processes import ASK, Model, launch
 from tests.operations.serving import alive, began, until
 from tests.ports import free_port
 from tests.scaled.conftest import Parts
@@ -25,6 +25,8 @@ from tests.twins.openai_twin import Fault, Seen
 
 pytestmark = [pytest.mark.scaled, pytest.mark.django_db(transaction=True)]
 TASKS, AT_ONCE = 60, 4  # four shards of fifteen
+START_SECONDS = 180  # a host's first sandbox tries 250 ways out, and may have its runtime to make
+PATIENT = ASK.replace("timeout=30", f"timeout={2 * START_SECONDS}")
 RECORDED_SECONDS = 1.0  # a gateway writes what ended every 0.1 s; the rest is for a busy machine
 
 
@@ -64,8 +66,8 @@ def test_three_workers_share_one_run_and_finish_it(alice: User, parts: Parts, sl
         return fault
 
     slow_model.twin.always = held
-    run = launch(alice, slow_model, rows=planned.sums(TASKS), concurrency=AT_ONCE)
-    until(lambda: len(pids(run, status="leased")) == len(parts.workers), 25, "each of the three has some")
+    run = launch(alice, slow_model, PATIENT, rows=planned.sums(TASKS), concurrency=AT_ONCE)
+    until(lambda: len(pids(run, status="leased")) == len(parts.workers), START_SECONDS, "each of the three has some")
     each_has_some.set()
     done = ended(run)
     assert (done.status, done.passed) == ("ok", TASKS)
@@ -78,7 +80,7 @@ def test_a_worker_killed_in_the_middle_costs_at_most_what_it_had_in_flight(
     alice: User, parts: Parts, slow_model: Model
 ) -> None:
     run = launch(alice, slow_model, rows=planned.sums(TASKS), concurrency=AT_ONCE)
-    until(lambda: len(pids(run, status="leased")) > 1 and slow_model.calls > 8, 60, "several are at work")
+    until(lambda: len(pids(run, status="leased")) > 1 and slow_model.calls > 8, START_SECONDS, "several are at work")
     victim = next(worker for worker in parts.workers if worker.process.pid in pids(run, status="leased"))
     below = {(pid, start) for pid in tree(victim.process.pid) if (start := began(pid))}
     victim.kill()
@@ -160,7 +162,7 @@ def test_the_front_sends_each_request_to_the_door_that_serves_it(
 def test_what_one_host_lost_another_goes_on_with(alice: User, parts: Parts, slow_model: Model) -> None:
     """A whole host is gone: its gateway and all its workers."""
     run = launch(alice, slow_model, rows=planned.sums(TASKS), concurrency=AT_ONCE)
-    until(lambda: slow_model.calls > 8, 60, "the run is under way")
+    until(lambda: slow_model.calls > 8, START_SECONDS, "the run is under way")
     lost: list[Part] = [part for part in parts.two.parts if part.process.poll() is None]
     for part in lost:
         part.kill()
