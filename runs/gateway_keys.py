@@ -16,7 +16,9 @@ EGRESS_PREFIX = "bwe1"  # tokens for the egress proxy
 EGRESS_ROLES = {"solve": "materialize", "find": "find", "analyze": "analyze"}
 # Models beside the one under test have places of their own in a run's journal, below those of its cells.
 SUT, DRIVER, JUDGE = "sut", "driver", "judge"
+NARRATOR = "narrator"  # the driver again, asked by the run's owner how the run goes: also when it has ended
 _JUDGED = -1_000_000  # the driver has the places above it
+NARRATED = _JUDGED + 1  # and of these the lowest is the narrator's
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _INNER = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER = bytes(byte ^ 0x5C for byte in range(256))
@@ -30,9 +32,11 @@ class KeyParts(NamedTuple):
 
 
 def role_of(ordinal: int) -> str:
-    """Whose call stands at this place of a run's journal: of the SUT, the driver or the judge."""
+    """Whose call stands at this place of a run's journal."""
     if ordinal >= 0:
         return SUT
+    if ordinal == NARRATED:
+        return NARRATOR
     return DRIVER if ordinal > _JUDGED else JUDGE
 
 

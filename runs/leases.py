@@ -27,6 +27,7 @@ WITH free AS (
     SELECT id, status AS was FROM runs_shard
     WHERE run_id = %(run)s AND phase = %(phase)s
       AND (status = 'pending' OR (status = 'leased' AND lease_until < clock_timestamp()))
+      AND number <= coalesce(%(last)s, number)
     ORDER BY number LIMIT %(most)s FOR UPDATE SKIP LOCKED
 )
 UPDATE runs_shard s
@@ -65,10 +66,10 @@ class Leases:
         self._seconds = seconds
         self.held: dict[int, Lease] = {}
 
-    async def claim(self, most: int) -> list[Lease]:
-        """Up to ``most`` free shards, in order."""
+    async def claim(self, most: int, last: int | None = None) -> list[Lease]:
+        """Up to ``most`` free shards, in order; with ``last`` none after the one of that number."""
         rows = await self._connection.execute(
-            _CLAIM, {**self._base, "most": most, "owner": self._owner, "seconds": self._seconds}
+            _CLAIM, {**self._base, "most": most, "owner": self._owner, "seconds": self._seconds, "last": last}
         )
         taken = sorted((Lease(*row) for row in await rows.fetchall()), key=lambda lease: lease.number)
         self.held.update((lease.number, lease) for lease in taken)

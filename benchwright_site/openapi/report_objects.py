@@ -120,8 +120,10 @@ REPORT_OBJECTS: dict[str, Schema] = {
         sentences=array(TEXT),
         waiting={**maybe(TEXT), "description": "What it waits for or does; null once it has ended."},
         next=array(TEXT),
-        source=choice("builtin", "driver"),
-        cost=ref("Money"),
+        source={**choice("builtin", "driver"), "description": "Whose words they are."},
+        driver=maybe(thing("The model that was asked.", model=TEXT, provider=TEXT)),
+        notice={**maybe(TEXT), "description": "Why they are the built-in words, where the driver's were asked for."},
+        cost={**maybe(ref("Money")), "description": "Null where its price is not known."},
     ),
     "Reruns": thing(
         "What was run again, for ever told.",

@@ -166,7 +166,8 @@ RUN_OBJECTS: dict[str, Schema] = {
         phases=array(ref("Phase")),
         plan={
             **maybe(ANY_OBJECT),
-            "description": "What the authoring phases found, by phase. Null without them, and for everybody else.",
+            "description": "What the authoring phases found, by phase, and under `materialize` what the first cells "
+            "tell of cost and time. Null for a run that was launched without words, and for everybody else.",
         },
         asked={
             **maybe(ANY_OBJECT),

@@ -11,6 +11,7 @@ from accounts.principal import Principal
 from kernel import conditional
 from kernel.errors import DomainError
 from runs import payloads, queries, representation
+from runs.driver import narrating as driver_words
 from runs.models import Run
 from runs.reporting import narrating, page, remedies, storing
 from runs.schemas import NarrateBody
@@ -85,6 +86,12 @@ def narrate(request: HttpRequest, run_id: str) -> dict[str, Any]:
 @router.post("/runs/{run_id}/narrate", auth=requires("runs:write"), response={201: Any})
 @idempotent
 def ask_driver(request: HttpRequest, run_id: str, body: NarrateBody | None = None) -> HttpResponse:
-    """The run in the words of its driver, which costs. 422 `not_available` where it has no driver that can tell."""
-    run = queries.run(principal(request), run_id, write=True)
-    return created(narrating.ask_driver(run))
+    """The run in the words of its driver, which costs; its owner alone may ask.
+
+    Every number in them stands in the facts that the built-in narration tells. Where the driver can't be asked or does
+    not hold to that, after one repair, the answer is the built-in narration, and its `notice` says why.
+    """
+    viewer = principal(request)
+    run = queries.run(viewer, run_id, write=True)
+    part = body.slice if body is not None else "recent"
+    return created(driver_words.narrate(run, part, answers=payloads.may_see_answers(run, viewer)))

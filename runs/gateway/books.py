@@ -32,7 +32,7 @@ _VERSION = re.compile(r"api-version=[A-Za-z0-9.-]{1,40}")
 class Beside:
     """A model beside the one under test. ``model`` and ``key``: as a run's ``sut`` and ``sut_key``."""
 
-    role: str  # gateway_keys.DRIVER or JUDGE
+    role: str  # gateway_keys.DRIVER, JUDGE or NARRATOR
     model: dict[str, Any]
     key: dict[str, Any]
 
@@ -42,7 +42,7 @@ class Beside:
         role = message.get("role", gateway_keys.SUT)
         if role == gateway_keys.SUT:
             return None
-        if role not in (gateway_keys.DRIVER, gateway_keys.JUDGE):
+        if role not in (gateway_keys.DRIVER, gateway_keys.JUDGE, gateway_keys.NARRATOR):
             raise LeaseRefused("unknown_role", f"there is no role {role!r}")
         return cls(role, message["model"], message["key"])
 
@@ -95,10 +95,11 @@ class Books:
 
     async def _make(self, run: str, beside: Beside | None) -> RunBook:
         rows = await self.store.read(RUN, (run,))
-        if not rows or rows[0]["status"] not in LIVE_STATES:
+        role = beside.role if beside else gateway_keys.SUT
+        if not rows or (rows[0]["status"] not in LIVE_STATES and role != gateway_keys.NARRATOR):
             raise LeaseRefused("run_over", "the run has ended or does not exist")
         sut, sut_key = (beside.model, beside.key) if beside else (rows[0]["sut"], rows[0]["sut_key"])
-        model, role = str(sut.get("model") or ""), beside.role if beside else gateway_keys.SUT
+        model = str(sut.get("model") or "")
         provider, base, value, pool = await self.endpoint(rows[0]["owner_id"], sut, sut_key)
         owner = sut_key.get("secret") if sut_key.get("kind") == "secret" else None
         # Providers limit per key and model: a model that is refused must not hold up another one on the same key.

@@ -52,7 +52,8 @@ def _progress(data: Data) -> str:
     rate = f", {data['rate_per_s']:.1f} a second" if data.get("rate_per_s") else ""
     flight = f", {plural(data['in_flight'], 'cell')} at work" if data.get("in_flight") is not None else ""
     waits = f". Waiting: {data['waiting']}" if data.get("waiting") else ""
-    return f"{data['done']:,} of {data['total']:,}{rate}{flight}{waits}"
+    measured = f". {data['estimate']['basis']}" if data.get("estimate") else ""
+    return f"{data['done']:,} of {data['total']:,}{rate}{flight}{waits}{measured}"
 
 
 def _phase(word: str) -> Callable[[Data], str]:
@@ -110,7 +111,7 @@ _TELLERS: dict[str, Callable[[Data], str]] = {
     "MaterializeTaskResult": _result,
     "ModelRetry": lambda data: f"{_cell(data)}: {retry(data)}" if data.get("task_id") else retry(data),
     "HostBlocked": lambda data: str(data.get("message") or f"{data.get('host', 'a host')} was blocked"),
-    "LimitWarning": lambda data: f"{data.get('limit', 'A ceiling')} is near",
+    "LimitWarning": lambda data: f"{data.get('limit', 'A ceiling')}: {data['message']}",
     "InputNeeded": lambda data: str(data.get("message", "")),
     "RunHalted": lambda data: halt_words(data.get("halt_reason"), str(data.get("note") or "")),
     "RunFailed": _failed,

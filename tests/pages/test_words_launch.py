@@ -212,3 +212,16 @@ def test_a_run_is_called_by_its_words_until_more_is_known(browser: Client, alice
     scorer = launched.catalogue(alice, name="Capitals")
     Run.objects.filter(id=run.id).update(benchmark=scorer.subset.benchmark, sut={"model": "m-1", "provider": "local"})
     assert "Capitals on m-1" in draw(run.id, mine=True).parts["f-title"].replace("<bdi>", "").replace("</bdi>", "")
+
+
+def test_the_plan_tells_the_measured_estimate_instead_of_the_guess(browser: Client, alice: User) -> None:
+    run = launched.launch(alice, launched.catalogue(alice))
+    guess = {"estimate": {"basis": "A guess: 50 calls."}, "risks": [{"words": "Two rows repeat."}]}
+    Run.objects.filter(id=run.id).update(request="Run MMLU", findings={"find": {}, "analyze": guess})
+    assert "A guess: 50 calls." in text(browser, f"/runs/{run.id}")
+    measured = {"estimate": {"basis": "Measured: about $0.42."}, "exceeds": [{"words": "It may come to run.cost."}]}
+    Run.objects.filter(id=run.id).update(findings={"find": {}, "analyze": guess, "materialize": measured})
+    page = text(browser, f"/runs/{run.id}")
+    assert "Measured: about $0.42." in page
+    assert "A guess" not in page
+    assert page.index("It may come to run.cost.") < page.index("Two rows repeat.")

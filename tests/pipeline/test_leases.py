@@ -103,3 +103,14 @@ def test_a_shard_says_whether_its_last_holder_was_lost(alice: User) -> None:
         return [(lease.number, lease.lost) for lease in await leases.claim(5)]
 
     assert with_leases(run, act) == [(0, True), (1, False)]
+
+
+def test_shards_that_wait_for_the_first_one_are_nobodys(alice: User) -> None:
+    run = free(alice, 4)
+
+    async def act(leases: Leases) -> None:
+        assert [lease.number for lease in await leases.claim(1, last=0)] == [0]
+        assert await leases.claim(4, last=0) == []
+        assert [lease.number for lease in await leases.claim(4)] == [1, 2, 3]
+
+    with_leases(run, act)

@@ -120,6 +120,16 @@ def test_a_forks_description_reaches_the_driver(authored: Any) -> None:
     assert "accept numbers in words" in drafts.asked[0].body["messages"][1]["content"]
 
 
+def test_a_scorer_that_stays_as_it_was_is_no_change(authored: Any, alice: User) -> None:
+    same, other = ({"result": {"grader": {"kind": kind}}} for kind in ("exact", "numeric"))
+    first, _ = authored(same)
+    assert first.status == "ok", first.error
+    on = {"subset": first.subset, "benchmark": first.benchmark, "parent": first, "relation": "fork"}
+    run, drafts = authored(same, other, description="accept numbers in words", **on)
+    assert (run.status, run.impl.grader["kind"]) == ("ok", "numeric")
+    assert "as it was" in drafts.asked[1].body["messages"][-1]["content"]
+
+
 def test_rules_come_first_and_then_no_model_is_asked(authored: Any) -> None:
     plan = {"kind": "math", "chance": 0.0, "grader": {"kind": "numeric"}}
     run, drafts = authored("never asked", findings={"find": {}, "analyze": plan})

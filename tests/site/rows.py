@@ -94,7 +94,7 @@ ROWS = {
     "GET /runs/{run_id}/remedies": Row("run", public=True),
     "GET /runs/{run_id}/audit": Row("run", public=True),
     "GET /runs/{run_id}/narrate": Row("run", public=True),
-    "POST /runs/{run_id}/narrate": Row("run", 422, {}),  # its driver needs no model, so it can't be asked
+    "POST /runs/{run_id}/narrate": Row("run", 201, {}),
     "GET /runs/{run_id}/blocked_hosts": Row("run", public=True),
     "GET /runs/{run_id}/artifacts": Row("run", public=True),
     "GET /runs/{run_id}/artifacts/{artifact_id}": Row("run", public=True),

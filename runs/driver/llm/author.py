@@ -108,6 +108,8 @@ class Author:
         if handed.cannot:
             return None
         subject = await self._subject(handed)
+        if await self._context.orm(_is_as_it_was, self._context.run, subject.code):
+            return "That is the scorer as it was. Change what is asked for, or say why it can't be done (cannot)."
         verdict = await prove(subject, self._compute())
         if not verdict["ok"]:
             return f"It did not prove itself. {_words(verdict)}"
@@ -165,6 +167,12 @@ def _subject(run: Run, handed: Handed, chance: float | None) -> Subject:
     else:
         draft = Impl(subset=run.subset, code=scorer_code.check(handed.code or ""))
     return keeping.subject_of(draft, run.subset_revision, chance)
+
+
+def _is_as_it_was(run: Run, code: str) -> bool:
+    """Whether a scorer that was to be changed is still the one that the fork starts from."""
+    impl = run.parent.impl if run.parent is not None else None
+    return bool(run.description) and impl is not None and impl.code == code
 
 
 def _registered(run: Run, handed: Handed) -> Impl:

@@ -6,14 +6,15 @@ Nothing here depends on time or chance, so that after a crash the same talk is h
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Generic, Protocol
 
 from kernel.secret_signs import redact
 from runs import providers
-from runs.context import CeilingReached, Context, PhaseError
+from runs.context import CeilingReached, PhaseError
 from runs.driver.asking import Asker, AskFailed
 from runs.driver.llm import replies
 from runs.driver.llm.replies import Result, Unusable
+from runs.limits import Ceilings
 from runs.providers import metering
 
 ROUNDS = 16  # answers of the model in one talk
@@ -33,20 +34,37 @@ class Tool:
     use: Callable[[dict[str, Any]], Awaitable[str]]
 
 
+class Bounds(Protocol):
+    """What a talk is for, and what it may cost; a phase's context is one."""
+
+    @property
+    def phase(self) -> str: ...
+
+    @property
+    def ceilings(self) -> Ceilings: ...
+
+
 class Talk(Generic[Result]):
-    """One talk. ``check`` looks at a result that fits: words that say what to repair, or None where it is good."""
+    """One talk. ``check`` looks at a result that fits: words that say what to repair, or None where it is good.
+
+    ``faults``: replies that can't be used before it ends; ``answer_tokens``: of one reply.
+    """
 
     def __init__(
         self,
-        context: Context,
+        context: Bounds,
         asker: Asker,
         place: int,
         result: type[Result],
         tools: Sequence[Tool] = (),
         check: Callable[[Result], Awaitable[str | None]] | None = None,
+        *,
+        faults: int = FAULTS,
+        answer_tokens: int = ANSWER_TOKENS,
     ) -> None:
         self._context, self._asker, self._place = context, asker, place
         self._result, self._check = result, check
+        self._most_faults, self._answer_tokens = faults, answer_tokens
         self._tools = {tool.name: tool for tool in tools}
         self._faults = self._spent = self._tokens = 0
         self._used: dict[str, int] = {}
@@ -90,7 +108,7 @@ class Talk(Generic[Result]):
         body = {
             "messages": messages,
             "temperature": 0,
-            "max_tokens": ANSWER_TOKENS,
+            "max_tokens": self._answer_tokens,
             "response_format": {"type": "json_schema", "json_schema": form},
         }
         try:
@@ -115,8 +133,8 @@ class Talk(Generic[Result]):
     def _blamed(self, fault: str) -> str:
         self._faults += 1
         self._last_fault = fault
-        if self._faults >= FAULTS:
-            raise self._failed(f"{FAULTS} of its replies could not be used; the last one: {fault}")
+        if self._faults >= self._most_faults:
+            raise self._failed(f"{self._faults} of its replies could not be used; the last one: {fault}")
         return fault[:SHOWN]
 
     def _count(self, answer: dict[str, Any]) -> None:

@@ -5,13 +5,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from django.db import connection
-
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from kernel.secret_signs import redact
 from runs import gateway_keys, limits, suts
 from runs.context import Context, PhaseError
+from runs.driver import spending
 from runs.driver.asking import Asker
 from runs.driver.base import Asks, Found, Rows, Scorer
 from runs.driver.llm.author import Author
@@ -22,23 +21,6 @@ from runs.schemas import Sut
 
 T = TypeVar("T")
 CLAIMED = 2  # another worker may have asked already, so the journal's table is looked into
-_SPENT = """
-UPDATE runs_phase p SET cost = greatest(p.cost, journal.cost), tokens = greatest(p.tokens, journal.tokens)
-FROM (
-    SELECT coalesce(sum(cost), 0)::bigint AS cost, coalesce(sum(tokens_in + tokens_out), 0)::bigint AS tokens
-    FROM runs_modelcall WHERE run_id = %(run)s AND ordinal = %(place)s
-) AS journal WHERE p.run_id = %(run)s AND p.name = %(phase)s
-"""
-_BESIDE = """
-UPDATE runs_run SET cost_driver = greatest(cost_driver, journal.cost), unpriced_beside = journal.unpriced
-FROM (
-    SELECT coalesce(sum(cost), 0)::bigint AS cost,
-           (count(*) FILTER (WHERE cost IS NULL AND status = 'settled'))::int AS unpriced
-    FROM runs_modelcall WHERE run_id = %(run)s AND ordinal < 0
-) AS journal WHERE id = %(run)s
-"""
-
-
 QUESTIONS = 4  # that a driver may answer in one phase
 
 
@@ -129,13 +111,7 @@ async def asking(context: Context) -> AsyncIterator[Asker]:
         yield asker
     finally:
         await asker.__aexit__()
-        await context.orm(_spent, str(run.id), context.phase)
+        await context.orm(spending.count, str(run.id), context.phase, place_of(context.phase))
 
 
 _HINT = "Add a secret for the driver's provider, choose another driver, or leave it out to use the builtin one."
-
-
-def _spent(run: str, phase: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(_SPENT, {"run": run, "phase": phase, "place": place_of(phase)})
-        cursor.execute(_BESIDE, {"run": run})

@@ -2,20 +2,24 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from runs.context import Context
 from runs.driver.asking import Asker
 from runs.driver.llm.conversation import Talk
 
+Shape = TypeVar("Shape", bound=BaseModel)
 CHOOSE = """You read a request for a benchmark run and choose which of the candidates it means. Choose only where the
 words of the request leave no doubt; a wrong benchmark is worse than none. If two fit equally well, or none does, the
 choice is null."""
 MAP = """You say which columns of a data set hold what, so that its rows become tasks of a benchmark. Use only columns
 that are listed. The question is what a model is asked, expected is its right answer, choices are the options of
 multiple choice."""
+
+
+MOST_LISTED = 200  # ids or columns that the schema of a reply lists
 
 
 class Choice(BaseModel):
@@ -33,6 +37,21 @@ class Columns(BaseModel):
     task_id: str | None = None
 
 
+def _among(shape: type[Shape], known: Sequence[str], *names: str) -> type[Shape]:
+    """The shape whose JSON schema allows these fields nothing but ``known`` or null, for providers that decode by it.
+
+    What they say is checked all the same: not every provider does.
+    """
+    if len(known) > MOST_LISTED:
+        return shape
+    listed: Any = {"anyOf": [{"type": "string", "enum": list(known)}, {"type": "null"}]}
+    fields: dict[str, Any] = {}
+    for name in names:
+        plain = shape.model_fields[name]
+        fields[name] = (plain.annotation, Field(plain.default, description=plain.description, json_schema_extra=listed))
+    return create_model(shape.__name__, __base__=shape, **fields)
+
+
 async def choose(
     context: Context, asker: Asker, place: int, request: str, hints: Sequence[Any], choices: Sequence[Mapping[str, Any]]
 ) -> Choice:
@@ -44,7 +63,7 @@ async def choose(
 
     listed = [{name: one.get(name) for name in ("id", "name", "part", "reason")} for one in choices]
     brief = json.dumps({"request": request, "hints": list(hints), "candidates": listed}, ensure_ascii=False)
-    return await Talk(context, asker, place, Choice, (), check).hold(CHOOSE, brief)
+    return await Talk(context, asker, place, _among(Choice, known, "choice"), (), check).hold(CHOOSE, brief)
 
 
 async def map_columns(
@@ -66,7 +85,8 @@ async def map_columns(
         return None
 
     brief = json.dumps({"request": request, "columns": list(columns)}, ensure_ascii=False, default=str)
-    found = await Talk(context, asker, place, Columns, (), check).hold(MAP, brief[:20_000])
+    shape = _among(Columns, known, "question", "expected", "task_id")
+    found = await Talk(context, asker, place, shape, (), check).hold(MAP, brief[:20_000])
     if found.can == "no":
         return []
     hints = [f'question column is "{found.question}"', f'answer column is "{found.expected}"']

@@ -17,6 +17,7 @@ from runs.harnesses.benchwright.crew import Crew
 from runs.harnesses.benchwright.feeding.intake import Intake
 from runs.harnesses.benchwright.judging.judge import Judge
 from runs.harnesses.benchwright.line import Line
+from runs.harnesses.benchwright.probing.probes import SHARD, Probes
 from runs.harnesses.benchwright.rows import output_row, result_row
 from runs.harnesses.benchwright.scoring import WINDOW, Scoring
 from runs.harnesses.benchwright.settling import Settling
@@ -52,6 +53,7 @@ class Engine:
         self._writer = Writer(context, self._written)
         self._pulse = Pulse(context)
         self._bills = Bills(context.ceilings)
+        self._probes = Probes(context)
         self._pieces: dict[int, Piece] = {}
         self._finishing: set[int] = set()
         self._stored: dict[tuple[int, int], Cell] = {}  # outputs on their way to the database, then to score
@@ -107,6 +109,7 @@ class Engine:
                 if suspect is not None:
                     self._spawn(self._start_alone(suspect))
             self._scoring.feed(clock())
+            self._let_others_begin(clock())
             if self._none_free and not (self._claiming or self._pieces):
                 return None
             await self._wake.wait()
@@ -166,7 +169,19 @@ class Engine:
 
     # -- taking shards ------------------------------------------------------------------------------------------------
 
+    def _let_others_begin(self, now: float) -> None:
+        """Once enough of the first cells have ended."""
+        if self._over is None and self._probes.due(now):
+            self._spawn(self._measure())
+
+    async def _measure(self) -> None:
+        """What the first cells tell is stored, and the others may begin."""
+        self._solving.ready.extend(await self._probes.measure())
+        self._wake.set()
+
     def _is_low(self) -> bool:
+        if self._probes.on:
+            return False
         few = self._solving.waiting < 2 * self._solving.slots and self._scoring.waiting < WINDOW
         return few and not self._writer.full
 
@@ -180,13 +195,15 @@ class Engine:
 
     async def _claim_some(self) -> None:
         wanted = max(1, min(4, -(-2 * self._solving.slots // 100)))
-        leases = await self._context.leases.claim(wanted)
+        claim = self._context.leases.claim
+        leases = await (claim(1, last=SHARD) if await self._probes.wanted() else claim(wanted))
         fault("P1")
         self._none_free = not leases
         self._solving.slots = await self._pulse.slots()
         for lease in leases:
             piece, past = await self._intake.load(lease)
             self._pieces[lease.number] = piece
+            self._probes.begin(lease, past.done)
             for cell in piece.cells:
                 self._place(cell, past, lost=lease.lost)
             if lease.lost and lease.attempt_no > 2:  # again: it may die of what ends it before its start is stored
@@ -221,7 +238,7 @@ class Engine:
                 self._end(cell, results.errored("worker_lost", "Each worker that ran this task was lost.", retry=False))
             else:
                 self._solving.suspects.append(cell)
-        else:
+        elif not self._probes.holds(cell):
             self._solving.ready.append(cell)
 
     # -- solve --------------------------------------------------------------------------------------------------------
@@ -339,6 +356,7 @@ class Engine:
             cell = self._stored.get((row.ordinal, row.attempt))
             if cell is not None and row.shard in held:
                 self._to_score(cell)
+        self._probes.ended(result.ordinal for result in batch.results if result.shard in held)
         touched = {row.shard for rows in (batch.outputs, batch.results, batch.events) for row in rows}
         for result in batch.results:
             piece = self._pieces.get(result.shard)
@@ -353,6 +371,8 @@ class Engine:
 
     async def _complete(self, shard: int) -> None:
         fault("P6")
+        if shard == SHARD:
+            await self._measure()
         self._finishing.add(shard)  # from here on a late event of the shard, written to no avail, says nothing
         try:
             if not await self._context.leases.finish(shard):

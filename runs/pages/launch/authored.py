@@ -10,11 +10,13 @@ def of(run: Run) -> dict[str, Any] | None:
     """Facts, risks and the scorer's self-test; None for a run that was launched without words."""
     if not run.findings:
         return None
-    rows, scorer = (_part(run, name) for name in ("analyze", "atomize"))
+    rows, scorer, probed = (_part(run, name) for name in ("analyze", "atomize", "materialize"))
     verdict = scorer.get("verdict") or {}
     return {
         "facts": [(name, said) for name, said in _facts(run) if said],
-        "risks": [str(risk.get("words") or risk) for risk in rows.get("risks") or []],
+        "risks": [
+            str(risk.get("words") or risk) for risk in [*(probed.get("exceeds") or []), *(rows.get("risks") or [])]
+        ],
         "badge": str(verdict.get("badge") or ""),
         "checks": [dict(check) for check in verdict.get("checks") or []],
     }
@@ -28,7 +30,7 @@ def _part(run: Run, name: str) -> Mapping[str, Any]:
 
 
 def _facts(run: Run) -> Iterator[tuple[str, str]]:
-    find, rows, scorer = (_part(run, name) for name in ("find", "analyze", "atomize"))
+    find, rows, scorer, probed = (_part(run, name) for name in ("find", "analyze", "atomize", "materialize"))
     source, data = find.get("source") or {}, rows.get("dataset") or {}
     yield "Benchmark", ", ".join(str(source[name]) for name in ("name", "part") if source.get(name))
     confidence = find.get("confidence")
@@ -43,5 +45,5 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "By chance", f"{chance:.0%}" if isinstance(chance, int | float) and chance else ""
     yield "Graded by", str(rows.get("scorer") or "")
     yield "Tasks", f"{rows['tasks']:,}" if rows.get("tasks") else ""
-    yield "Estimate", str((rows.get("estimate") or {}).get("basis") or "")
+    yield "Estimate", str((probed.get("estimate") or rows.get("estimate") or {}).get("basis") or "")
     yield "Scorer", "reused" if scorer.get("reused") else "authored for this run" if scorer.get("impl") else ""

@@ -78,9 +78,11 @@ def test_it_refuses_an_unknown_slice_and_strangers(api, alice, bob):
     assert api(bob).get(f"runs/{run.id}/narrate").status == 404
 
 
-def test_a_driver_that_needs_no_model_cannot_be_asked(api, alice, bob):
+def test_a_driver_that_needs_no_model_has_the_built_in_words(api, alice, bob):
     run = make.done(alice)
-    answer = api(alice).post(f"runs/{run.id}/narrate", {"slice": "recent"})
-    assert (answer.status, answer.json["code"]) == (422, "not_available")
-    assert "for free" in answer.json["detail"]
+    answer = api(alice).post(f"runs/{run.id}/narrate", {"slice": "failures"})
+    assert (answer.status, answer.json["source"]) == (201, "builtin")
+    assert answer.json["text"] == told(api, alice, run, "failures")["text"]
+    assert "needs no model" in answer.json["notice"]
+    assert told(api, alice, run)["notice"] is None
     assert api(bob).post(f"runs/{run.id}/narrate", {}).status == 404

@@ -37,6 +37,18 @@ def test_the_plan_is_a_sheet_for_people(twin: Any, reply: Any, call: Any) -> Non
     assert json.loads(call("run", "plan", "run-1", "--output", "json").out)["asked"] == ASKED
 
 
+def test_what_the_first_cells_tell_goes_before_the_guess(twin: Any, reply: Any, call: Any) -> None:
+    guessed = {**PLAN, "analyze": {**PLAN["analyze"], "estimate": {"basis": "A guess: 100 calls"}}}
+    exceeds = [{"limit": "run.cost", "likely": True, "words": "It comes to run.cost."}]
+    measured = {"estimate": {"basis": "Measured: about $0.42"}, "exceeds": exceeds}
+    for plan, told in ((guessed, "A guess"), ({**guessed, "materialize": measured}, "Measured")):
+        twin.on("GET", "/runs/run-1", reply({"id": "run-1", "status": "running", "plan": plan, "asked": None}))
+        out = call("run", "plan", "run-1", "--output", "table").out
+        assert told in out
+        assert ("A guess" in out) is (told == "A guess")
+        assert ("It comes to run.cost." in out) is (told == "Measured")
+
+
 def test_an_answer_is_sent_and_the_run_followed(twin: Any, reply: Any, call: Any) -> None:
     twin.on("POST", "/runs/run-1/approve", reply({"id": "run-1", "status": "running"}))
     done = call("run", "approve", "run-1", "--choice", "c2", "--edit", "limit=50", "--no-wait", "--output", "json")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from benchwright.cli.watch.displays import remark
+from benchwright.cli.watch.displays import remark, remarkable
 from benchwright.cli.watch.progress import Progress
 
 
@@ -54,3 +54,11 @@ def test_unknown_and_odd_events_change_nothing() -> None:
 def test_remarks_are_one_safe_line() -> None:
     assert remark(event("HostBlocked", message="evil\n\x1b[2J.com")) == "host blocked: evil .com"
     assert remark(event("PhaseFailed", phase="report", error={"code": "x"})).startswith("report failed: ")
+
+
+def test_what_the_first_cells_tell_is_a_remark() -> None:
+    told = event("PhaseProgress", phase="materialize", done=5, total=50, estimate={"basis": "Measured: about $0.42."})
+    assert remarkable(told)
+    assert remark(told) == "estimate: Measured: about $0.42."
+    assert not remarkable(event("PhaseProgress", phase="materialize", done=5, total=50))
+    assert not remarkable(event("PhaseProgress", phase="materialize", done=5, total=50, estimate=None))

@@ -30,6 +30,9 @@ def test_asking_the_driver_is_a_post_of_its_own(twin: Any, reply: Any, call: Any
     twin.on("POST", "/runs/r1/narrate", reply({"text": "So."}, 201))
     assert call("run", "narrate", "r1", "--ask-driver", "--output", "table").out == "So.\n"
     assert json.loads(twin.calls[-1].body) == {"slice": "recent"}
+    twin.on("POST", "/runs/r1/narrate", reply({"text": "So.", "notice": "It did not answer."}, 201))
+    done = call("run", "narrate", "r1", "--ask-driver", "--output", "table")
+    assert (done.out, done.err) == ("So.\n", "It did not answer.\n")
 
 
 def test_it_lists_remedies_with_their_price(twin: Any, reply: Any, call: Any) -> None:

@@ -87,7 +87,8 @@ class RunResults(Resource):
     def narrate(self, run_id: str, slice: str = "recent", ask_driver: bool = False) -> Object:
         """The run in plain words: ``.text``, ``.waiting``, ``.next``. ``slice`` is recent, failures or all.
 
-        ``ask_driver`` lets the driver model write it, which costs.
+        ``ask_driver`` lets the run's driver write it, which costs (``.cost``). ``.source`` says whose words they are;
+        where the driver's are not to be had, ``.notice`` says why, and the built-in ones are told.
         """
         path = f"/runs/{segment(run_id)}/narrate"
         return self._create(path, {"slice": slice}, None) if ask_driver else self._get(path, slice=slice)

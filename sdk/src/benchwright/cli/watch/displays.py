@@ -43,13 +43,13 @@ class BarDisplay:
         self._bars.start()
 
     def event(self, event: Mapping[str, Any], progress: Progress) -> None:
-        kind, phase = event["type"], progress.phase
+        phase = progress.phase
         if phase and phase not in self._rows:
             self._rows[phase] = self._bars.add_task(one_line(phase, 20), total=None, facts="")
         if phase:
             facts = clean(progress.facts()) if progress.total > 1 else ""
             self._bars.update(self._rows[phase], completed=progress.done, total=progress.total or None, facts=facts)
-        if kind in _REMARKS:
+        if remarkable(event):
             self._bars.console.print(clean(remark(event)), markup=False)
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class LineDisplay:
     def event(self, event: Mapping[str, Any], progress: Progress) -> None:
         kind = event["type"]
         due = time.monotonic() - self._told >= LINE_EVERY
-        if kind in _REMARKS:
+        if remarkable(event):
             self._say(remark(event))
         elif kind in ("PhaseStarted", "PhaseCompleted", "PhaseFailed"):
             word = kind.removeprefix("Phase").lower()
@@ -95,7 +95,7 @@ class QuietDisplay:
     """Nothing until the end: the answer is one document."""
 
     def event(self, event: Mapping[str, Any], progress: Progress) -> None:
-        if event["type"] in _REMARKS:
+        if remarkable(event):
             click.echo(clean(remark(event)), err=True)
 
     def close(self) -> None:
@@ -105,11 +105,23 @@ class QuietDisplay:
 _REMARKS = frozenset({"LimitWarning", "HostBlocked", "InputNeeded", "PhaseFailed"})
 
 
+def remarkable(event: Mapping[str, Any]) -> bool:
+    """Whether a person should not miss it."""
+    return event["type"] in _REMARKS or _estimate(event) is not None
+
+
+def _estimate(event: Mapping[str, Any]) -> str | None:
+    """What the first cells tell of the whole run's cost and time, where the event brings it."""
+    found = (event.get("data") or {}).get("estimate")
+    return str(found.get("basis")) if event["type"] == "PhaseProgress" and isinstance(found, Mapping) else None
+
+
 def remark(event: Mapping[str, Any]) -> str:
     """A sentence for an event that a person should not miss."""
     data = event.get("data") or {}
-    text = data.get("message") or data.get("error") or data
+    text = _estimate(event) or data.get("message") or data.get("error") or data
     words = {
+        "PhaseProgress": "estimate",
         "LimitWarning": "limit near",
         "HostBlocked": "host blocked",
         "InputNeeded": "needs input",

@@ -55,7 +55,7 @@ def approve(run_id: str, choice: str | None, edit: tuple[str, ...], no_wait: boo
 
 def sheet(found: Mapping[str, Any]) -> Iterator[Pair]:
     """The plan's rows for people; what is not known yet is left out."""
-    find, rows, scorer = (found.get(name) or {} for name in ("find", "analyze", "atomize"))
+    find, rows, scorer, probed = (found.get(name) or {} for name in ("find", "analyze", "atomize", "materialize"))
     source, data = find.get("source") or {}, rows.get("dataset") or {}
     yield "benchmark", str(source.get("name") or "") + (f", {source['part']}" if source.get("part") else "")
     yield "found in", " ".join(str(source.get(name) or "") for name in ("kind", "ref")).strip()
@@ -66,8 +66,8 @@ def sheet(found: Mapping[str, Any]) -> Iterator[Pair]:
     yield "tasks", f"{rows['tasks']:,} tasks, {rows.get('cells', rows['tasks']):,} cells" if rows.get("tasks") else ""
     yield "metric", str(rows.get("metric") or "") + (f", {rows['chance']:.0%} by chance" if rows.get("chance") else "")
     yield "scorer", json_text(rows["grader"]) if rows.get("grader") else str(rows.get("impl") or "")
-    yield "estimate", str((rows.get("estimate") or {}).get("basis") or "")
-    for risk in rows.get("risks") or []:
+    yield "estimate", str((probed.get("estimate") or rows.get("estimate") or {}).get("basis") or "")
+    for risk in [*(probed.get("exceeds") or []), *(rows.get("risks") or [])]:
         yield "beware", str(risk.get("words") or risk)
     verdict = scorer.get("verdict") or {}
     yield "self-test", str(verdict.get("badge") or "")

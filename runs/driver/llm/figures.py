@@ -1,0 +1,52 @@
+"""Whether every number of a text stands in the facts that it was written from. Pure."""
+
+import re
+from decimal import Decimal
+
+_NUMBER = re.compile(
+    r"(?P<money>[$€£]\s?)?"
+    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?P<percent>\s?(?:%|percent\b|per cent\b))?"
+)
+_WORD = re.compile(r"[a-z]+")
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SMALL = (
+    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen",
+    "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+# "one" counts nothing in "one of them", so it is let through.
+NAMED = {
+    "zero": 0,
+    **{word: at for at, word in enumerate(_SMALL, 2)},
+    **{word: 10 * at for at, word in enumerate(_TENS, 2)},
+}
+VAGUE = frozenset({
+    "half", "halves", "third", "thirds", "quarter", "quarters", "dozen", "dozens", "hundred", "hundreds", "thousand",
+    "thousands", "million", "millions", "billion", "twice", "thrice", "double", "triple",
+})  # fmt: skip
+
+Figure = tuple[Decimal, str]
+
+
+def figures(text: str) -> dict[Figure, str]:
+    """The numbers written in digits, with their sign (% or $ or nothing), and how each stands there."""
+    found: dict[Figure, str] = {}
+    for each in _NUMBER.finditer(text):
+        sign = "%" if each["percent"] else (each["money"] or "").strip()
+        found.setdefault((Decimal(each["digits"].replace(",", "")), sign), each[0].strip())
+    return found
+
+
+def foreign(text: str, facts: str) -> list[str]:
+    """Numbers of ``text`` that are none of ``facts``', as they are written there; [] where it holds to them."""
+    known = figures(facts)
+    values = {value for value, _ in known}
+    words = set(_WORD.findall(facts.casefold()))
+    told = [shown for figure, shown in figures(text).items() if figure not in known]
+    for word in dict.fromkeys(_WORD.findall(text.casefold())):
+        if word in words:
+            continue
+        if word in VAGUE or (word in NAMED and Decimal(NAMED[word]) not in values):
+            told.append(word)
+    told += [sign for sign in dict.fromkeys(text) if sign.isnumeric() and not sign.isdecimal() and sign not in facts]
+    return told
