@@ -67,6 +67,13 @@ def test_it_may_be_in_doubt_and_then_nothing_is_guessed(asked: Any) -> None:
     assert "Small sums" in run.error["hint"]
 
 
+def test_a_model_that_takes_what_stands_first_is_in_doubt(asked: Any) -> None:
+    run, drafts = asked(chosen(0), chosen(1), request="Run Small sums or Large sums")
+    assert (run.status, run.error["phase"]) == ("failed", "find")
+    orders = [json.loads(seen.body["messages"][1]["content"])["candidates"] for seen in drafts.asked]
+    assert orders[0] == orders[1][::-1]
+
+
 def test_d30_it_can_choose_nothing_that_was_not_found(asked: Any) -> None:
     run, drafts = asked({"result": {"choice": "mmlu"}}, request="Run Small sums or Large sums")
     assert (run.status, run.error["code"]) == ("failed", "phase_failed")

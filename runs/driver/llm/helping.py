@@ -55,15 +55,27 @@ def _among(shape: type[Shape], known: Sequence[str], *names: str) -> type[Shape]
 async def choose(
     context: Context, asker: Asker, place: int, request: str, hints: Sequence[Any], choices: Sequence[Mapping[str, Any]]
 ) -> Choice:
-    """The candidate that the request means; ``choice`` None where that is in doubt. Raises PhaseError."""
+    """The candidate that the request means; ``choice`` None where that is in doubt. Raises PhaseError.
+
+    It is asked twice, the second time with the candidates in reverse: a model that does not know takes what stands
+    first or last, and so contradicts itself.
+    """
     known = [str(one["id"]) for one in choices]
 
     async def check(found: Choice) -> str | None:
         return None if found.choice is None or found.choice in known else f"choice must be null or one of {known}"
 
-    listed = [{name: one.get(name) for name in ("id", "name", "part", "reason")} for one in choices]
-    brief = json.dumps({"request": request, "hints": list(hints), "candidates": listed}, ensure_ascii=False)
-    return await Talk(context, asker, place, _among(Choice, known, "choice"), (), check).hold(CHOOSE, brief)
+    async def ask(listed: Sequence[Mapping[str, Any]]) -> Choice:
+        shown = [{name: one.get(name) for name in ("id", "name", "part", "reason")} for one in listed]
+        brief = json.dumps({"request": request, "hints": list(hints), "candidates": shown}, ensure_ascii=False)
+        shape = _among(Choice, [str(one["id"]) for one in listed], "choice")
+        return await Talk(context, asker, place, shape, (), check).hold(CHOOSE, brief)
+
+    found = await ask(choices)
+    if found.choice is None or len(choices) < 2:
+        return found
+    again = await ask(choices[::-1])
+    return found if again.choice == found.choice else Choice(choice=None, reason="asked twice, it chose differently")
 
 
 async def map_columns(
