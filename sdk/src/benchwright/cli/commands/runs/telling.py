@@ -54,7 +54,7 @@ def report(run_id: str, form: str | None, path: str | None) -> None:
 @click.option("--slice", "part", type=click.Choice(["recent", "failures", "all"]), default="recent", show_default=True)
 @click.option("--ask-driver", is_flag=True, help="Let the run's driver model write it, which costs.")
 def narrate(run_id: str, part: str, ask_driver: bool) -> None:
-    """The run in plain words: how far it is, what it waits for, what failed, what to do next. Free by itself."""
+    """The run in plain words: how far it is, what it waits for, what failed, what to do next. Free."""
     state = state_of()
     client = state.client()
     told = client.runs.narrate(cache.resolved(client.account, run_id), slice=part, ask_driver=ask_driver)
