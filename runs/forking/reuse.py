@@ -3,11 +3,8 @@
 A copy, so that the fork stands by itself when its parent is destroyed. What an output cost was paid by the parent.
 """
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
-
-from django.db import connection
 
 from kernel.faults import fault
 from runs.context import Context, LeaseLost, PhaseError
@@ -49,15 +46,6 @@ WHERE r.run_id = %(parent)s AND r.live AND r.ordinal >= %(start)s AND r.ordinal 
 """
 
 
-_GRADABLE = """
-SELECT count(*), count(*) FILTER (WHERE r.outcome = 'unscored' AND r.error_class = %(name)s)
-FROM runs_taskresult r
-JOIN runs_output o ON o.run_id = r.run_id AND o.ordinal = r.ordinal AND o.attempt = r.attempt AND o.fault IS NULL
-WHERE r.run_id = %(run)s AND r.live
-  AND (r.outcome IN ('passed', 'failed', 'unscored') OR r.error_class = 'judge_error')
-"""
-
-
 def missing(ordinal: int) -> PhaseError:
     """The parent has nothing left of a cell."""
     return PhaseError(
@@ -70,21 +58,6 @@ def missing(ordinal: int) -> PhaseError:
 def rescores(run: Run) -> bool:
     """Whether the run grades stored outputs instead of asking a model."""
     return run.fork_mode == "rescore"
-
-
-@dataclass(frozen=True)
-class Gradable:
-    """Cells whose stored output a rescore grades: all of a run, and those of one class that have no score."""
-
-    cells: int
-    of_class: int
-
-
-def gradable(run: Run, error_class: str) -> Gradable:
-    """A cell whose solve raised left no output: nothing of it can be graded anew."""
-    with connection.cursor() as cursor:
-        cursor.execute(_GRADABLE, {"run": run.id, "name": error_class})
-        return Gradable(*cursor.fetchone())
 
 
 def any_output(run_id: UUID) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Exists, Min, OuterRef, Q
 
-from runs.models import Run, TaskResult
+from runs.models import Output, Run, TaskResult
 from runs.reporting import likeness
 from runs.results import shown_message
 
@@ -32,6 +32,12 @@ MEANINGS = {
 }
 MOST_CLASSES = 30
 LOOKED_AT = 150  # cells of a class that are compared with each other: its first ones
+# A cell without a score whose output is there: where solve raised it is not, and nothing of it can be graded anew.
+_STORED = (Q(outcome="unscored") | Q(error_class="judge_error")) & Exists(
+    Output.objects.filter(
+        run=OuterRef("run"), ordinal=OuterRef("ordinal"), attempt=OuterRef("attempt"), fault__isnull=True
+    )
+)
 GROUPS = 6  # shown of a class
 EXAMPLES = 3  # shown of a group
 
@@ -52,17 +58,25 @@ def classes(run: Run, *, answers: bool = True) -> list[dict[str, Any]]:
     """What did not pass, by class, largest first: {"outcome", "error_class", "count", "first", "message"}.
 
     ``message`` is the first that a cell of the class ended with, in task order, ``first`` that cell; "" and None where
-    none left a message. Without ``answers`` the words of scorers are left out.
+    none left a message. Without ``answers`` the words of scorers are left out. ``stored``: how many of them left an
+    output that a rescore grades, though they have no score; ``gradable``: how many cells of the run it grades in all.
     """
     live = TaskResult.objects.filter(run=run, live=True)
     grouped = live.exclude(outcome="passed").values("outcome", "error_class")
-    counted = grouped.annotate(count=Count("id"), first=Min("ordinal", filter=Q(error_message__gt="")))
+    counted = grouped.annotate(
+        count=Count("id"), first=Min("ordinal", filter=Q(error_message__gt="")), stored=Count("id", filter=_STORED)
+    )
     ordered = counted.order_by("-count", "outcome", "error_class")
     groups: list[dict[str, Any]] = [dict(row) for row in ordered[:MOST_CLASSES]]
     firsts = [group["first"] for group in groups if group["first"] is not None]
     messages = dict(live.filter(ordinal__in=firsts).values_list("ordinal", "error_message")) if firsts else {}
+    gradable = run.passed + run.failed + sum(group["stored"] for group in groups)
     return [
-        {**group, "message": told(group["error_class"], messages.get(group["first"]), answers=answers)}
+        {
+            **group,
+            "gradable": gradable,
+            "message": told(group["error_class"], messages.get(group["first"]), answers=answers),
+        }
         for group in groups
     ]
 

@@ -10,7 +10,6 @@ from django.db.models import BooleanField, Count, ExpressionWrapper, Q
 
 from kernel import money
 from runs import replays
-from runs.forking import reuse
 from runs.models import Run, TaskResult
 from runs.pages import words
 from runs.providers import PROVIDERS
@@ -89,7 +88,7 @@ def offers(run: Run, group: Mapping[str, Any], *, mine: bool, cut: Cutoff | None
     name, outcome = str(group["error_class"] or ""), str(group["outcome"])
     if name == "truncated":
         return _more_tokens(run, cut or cutoff.of(run), mine=mine)
-    found = _rescore(run, name) if outcome == "unscored" and name != "judge_unparsed" else []
+    found = _rescore(run, group) if outcome == "unscored" and name != "judge_unparsed" else []
     if outcome in AGAIN and not replays.refusal(run):
         again = _again(run, outcome)
         found.append(_allowing(run, again) if name == "blocked_host" and mine else again)
@@ -137,19 +136,18 @@ def _allowing(run: Run, again: Offer) -> Offer:
     )
 
 
-def _rescore(run: Run, name: str) -> list[Offer]:
+def _rescore(run: Run, group: Mapping[str, Any]) -> list[Offer]:
     """The outputs are stored: a mended scorer grades them anew without a model call. [] where the class has none."""
-    gradable = reuse.gradable(run, name)
-    if not gradable.of_class:
+    if not group["stored"]:
         return []
     body = {"mode": "rescore", "from_phase": "atomize", "description": "Say here what the scorer does wrong."}
-    without = f"{words.plural(gradable.of_class, 'cell')} without a score"
+    without = f"{words.plural(group['stored'], 'cell')} without a score"
     return [
         Offer(
             kind="rescore",
             label=f"Mend the scorer and grade the stored outputs anew: {without}",
             requests=[{"method": "POST", "path": f"/v1/runs/{run.id}/fork", "body": body}],
-            cells=gradable.cells,
+            cells=group["gradable"],
             price=0,
             command=f'benchwright run fork {run.id} --mode rescore -m "…what it does wrong…"',
         )
