@@ -1,5 +1,6 @@
 """Leases on shards, by the database's clock. Each claim raises the fence; a lapsed lease is anybody's."""
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,9 +66,17 @@ class Leases:
         self._owner = owner
         self._seconds = seconds
         self.held: dict[int, Lease] = {}
+        self._asked = 0.0  # when we last asked for, or prolonged, all that we hold
+
+    @property
+    def stale(self) -> bool:
+        """True where we stood still for so long that others may have what we hold: start nothing before a renewal."""
+        return bool(self.held) and time.monotonic() - self._asked > self._seconds
 
     async def claim(self, most: int, last: int | None = None) -> list[Lease]:
         """Up to ``most`` free shards, in order; with ``last`` none after the one of that number."""
+        if not self.held:
+            self._asked = time.monotonic()
         rows = await self._connection.execute(
             _CLAIM, {**self._base, "most": most, "owner": self._owner, "seconds": self._seconds, "last": last}
         )
@@ -80,6 +89,7 @@ class Leases:
         asked = dict(self.held)  # what is claimed or finished while we wait is none of this round's business
         if not asked:
             return []
+        began = time.monotonic()
         rows = await self._connection.execute(
             _RENEW,
             {
@@ -90,6 +100,7 @@ class Leases:
             },
         )
         kept = {row[0] for row in await rows.fetchall()}
+        self._asked = began
         gone = [lease for number, lease in asked.items() if number not in kept and self.held.get(number) is lease]
         for lease in gone:
             del self.held[lease.number]

@@ -70,6 +70,27 @@ def test_a_lapsed_lease_is_anybodys_and_the_first_holder_hears_of_it(alice: User
     assert with_leases(run, act) == [1]
 
 
+def test_d06_who_stood_still_past_its_lease_starts_nothing_before_it_is_renewed(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = time.monotonic
+
+    async def act(leases: Leases) -> list[bool]:
+        await leases.claim(1)
+        seen = [leases.stale]
+        monkeypatch.setattr(time, "monotonic", lambda: real() + 31)
+        await leases.claim(1)  # one more says nothing of those that we have
+        seen.append(leases.stale)
+        await leases.renew()
+        seen.append(leases.stale)
+        for number in list(leases.held):
+            await leases.finish(number)
+        monkeypatch.setattr(time, "monotonic", lambda: real() + 62)
+        return [*seen, leases.stale]
+
+    assert with_leases(free(alice, 3), act) == [False, True, False, False]
+
+
 @pytest.mark.parametrize("hours", [-1, 24])
 def test_d19_a_workers_clock_neither_ends_a_lease_nor_prolongs_it(
     alice: User, monkeypatch: pytest.MonkeyPatch, hours: int

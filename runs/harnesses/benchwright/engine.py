@@ -104,7 +104,7 @@ class Engine:
             if self._over is None and not (self._claiming or self._none_free) and self._is_low():
                 self._claiming = True
                 self._spawn(self._claim())
-            if self._over is None and not self._writer.full:
+            if self._over is None and not self._writer.full and not self._context.leases.stale:
                 suspect = self._solving.feed(clock())
                 if suspect is not None:
                     self._spawn(self._start_alone(suspect))
