@@ -33,9 +33,11 @@ MEANINGS = {
 MOST_CLASSES = 30
 LOOKED_AT = 150  # cells of a class that are compared with each other: its first ones
 # A cell without a score whose output is there: where solve raised it is not, and nothing of it can be graded anew.
-_STORED = (Q(outcome="unscored") | Q(error_class="judge_error")) & Exists(
-    Output.objects.filter(
-        run=OuterRef("run"), ordinal=OuterRef("ordinal"), attempt=OuterRef("attempt"), fault__isnull=True
+_STORED = (Q(outcome="unscored") | Q(error_class="judge_error")) & Q(
+    Exists(
+        Output.objects.filter(
+            run=OuterRef("run"), ordinal=OuterRef("ordinal"), attempt=OuterRef("attempt"), fault__isnull=True
+        )
     )
 )
 GROUPS = 6  # shown of a class
