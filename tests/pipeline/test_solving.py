@@ -7,9 +7,9 @@ import pytest
 
 from runs.compute.base import Death, RoleDead
 from runs.harnesses.benchwright.cells import Cell
-from runs.harnesses.benchwright.engine import Engine
 from runs.harnesses.benchwright.scoring import Scoring, checked
 from runs.harnesses.benchwright.solving import Solving
+from runs.harnesses.benchwright.works import Works
 
 
 class Recorder:
@@ -146,13 +146,12 @@ async def test_a_score_sandbox_that_dies_with_one_cell_unscores_that_cell() -> N
 
 async def test_nothing_begins_once_the_engine_has_ended() -> None:
     """A timer may outlive it; what that began would open a line to the gateway that nobody closes."""
-    engine, ran = object.__new__(Engine), []
-    engine._ended, engine._tasks = True, set()
+    works, ran = Works(), []
+    await works.close()
 
     async def late() -> None:
         ran.append(True)
 
-    engine._spawn(late())
+    works.spawn(late())
     await asyncio.sleep(0.05)
     assert not ran
-    assert not engine._tasks

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
 from typing import Any
 
 from kernel.faults import fault
@@ -14,6 +13,7 @@ from runs.driver.asking import Asker
 from runs.forking.reuse import missing
 from runs.harnesses.benchwright.cells import Cell, Past, Piece
 from runs.harnesses.benchwright.crew import Crew
+from runs.harnesses.benchwright.deadlines import Deadlines, time_limit
 from runs.harnesses.benchwright.feeding.intake import Intake
 from runs.harnesses.benchwright.judging.judge import Judge
 from runs.harnesses.benchwright.line import Line
@@ -23,14 +23,13 @@ from runs.harnesses.benchwright.scoring import WINDOW, Scoring
 from runs.harnesses.benchwright.settling import Settling
 from runs.harnesses.benchwright.solving import Solving
 from runs.harnesses.benchwright.telling.bills import Bills, as_level
-from runs.harnesses.benchwright.telling.pulse import PROGRESS_SECONDS, CeilingReached, Halted, Pulse, beat_seconds
-from runs.harnesses.benchwright.telling.waits import Waits
+from runs.harnesses.benchwright.telling.progress import PROGRESS_SECONDS, Progress
+from runs.harnesses.benchwright.telling.pulse import CeilingReached, Halted, Pulse, beat_seconds
+from runs.harnesses.benchwright.works import Works
 from runs.harnesses.benchwright.writer import Writer
 from runs.hot import Batch, EventRow
 
 log = logging.getLogger(__name__)
-ATTEMPT_SECONDS = 600.0  # where no limits.attempt.duration is declared
-SCORE_SILENCE_SECONDS = 90.0  # without a sign of life from a role that has work; its own limit per row is shorter
 DRAIN_SECONDS = 20.0
 CUT_SECONDS = 5.0  # for answers in hand when somebody halts the run
 TICK_SECONDS = 0.1
@@ -45,8 +44,9 @@ class Engine:
         """``judge``: the model that the scorer asks about each output, where it has one."""
         self._context, self._intake, self._line = context, intake, line
         self._keeping = keeping
-        self._waits = Waits()
-        attempt_seconds, limit = _time_limit(context)
+        self._works = Works()
+        self._spawn, self._wake = self._works.spawn, self._works.wake
+        attempt_seconds, limit = time_limit(context.ceilings)
         self._settling = Settling(line, self._spawn, self._settled, limit)
         self._solving = Solving(line.key, self._told_start, self._settling.add, attempt_seconds)
         self._scoring = Scoring(self._scored, self._ask_judge if judge else None)
@@ -57,11 +57,9 @@ class Engine:
         self._pieces: dict[int, Piece] = {}
         self._finishing: set[int] = set()
         self._stored: dict[tuple[int, int], Cell] = {}  # outputs on their way to the database, then to score
-        self._wake = asyncio.Event()
         self._crew = Crew(roles, line, keeping, self._spawn, self._wake.set)
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._failure: BaseException | None = None
-        self._ended = False
+        self._deadlines = Deadlines(line, self._solving, self._scoring)
+        self._progress = Progress(line, self._pulse, self._solving, context.run.sut)
         self._over: tuple[float, str, bool] | None = None  # (until, halt reason, asked by us): start nothing more
         self._warned = False
         self._claiming = self._none_free = False
@@ -78,23 +76,20 @@ class Engine:
         self._spawn(self._writer.run())
         self._spawn(self._keeping.run())
         self._spawn(self._beat())
-        self._spawn(self._watch())
+        self._spawn(self._deadlines.watch())
         self._spawn(self._report())
         self._spawn(self._tick())
         try:
             await self._loop()
         finally:
-            self._ended = True
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._works.close()
             await self._keeping.close()
 
     async def _loop(self) -> None:
         clock = asyncio.get_running_loop().time
         while True:
-            if self._failure is not None:
-                raise self._failure
+            if self._works.failure is not None:
+                raise self._works.failure
             if self._context.stopping.is_set():
                 return await self._hand_back()
             if self._context.halting.is_set() and self._over is None:
@@ -140,20 +135,6 @@ class Engine:
         while True:
             await asyncio.sleep(TICK_SECONDS)
             self._wake.set()
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        if self._ended:  # a timer that outlived the work: what it began now, nobody would end
-            work.close()
-            return
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._finished)
-
-    def _finished(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None and self._failure is None:
-            self._failure = task.exception()
-        self._wake.set()
 
     async def _hand_back(self) -> None:
         """Told to stop: finish what runs, give the rest back. Nothing counts against a task."""
@@ -268,7 +249,7 @@ class Engine:
 
     def _settled(self, cells: list[Cell]) -> None:
         for cell in cells:
-            self._waits.ended(cell)
+            self._progress.ended(cell)
             if cell.shard in self._pieces:
                 self._go_on(cell, results.after_solve(cell.fault, cell.facts), stored=False)
                 self._watch_spending(cell.facts)
@@ -391,7 +372,7 @@ class Engine:
         self._scoring.drop(shard)
         running = self._solving.drop(shard)
         if not self._pieces:
-            self._failure = self._failure or LeaseLost("all leases are lost")
+            self._works.fail(LeaseLost("all leases are lost"))
         elif running and self._solving.role is not None:
             self._solving.role.kill()
 
@@ -432,37 +413,11 @@ class Engine:
         while True:
             await asyncio.sleep(PROGRESS_SECONDS)
             if self._pieces:
-                now = asyncio.get_running_loop().time()
-                waiting = await self._line.held() or self._waits.sentence(now) or await self._slot_wait()
-                data = self._pulse.progress(len(self._solving.running), waiting)
-                self._writer.add(EventRow(next(iter(self._pieces)), "PhaseProgress", data))
-
-    async def _slot_wait(self) -> str | None:
-        running = [cell for cell in self._solving.running.values() if cell.started][:50]
-        waited = await self._line.waited([(cell.ordinal, cell.attempt) for cell in running]) if running else []
-        sut = self._context.run.sut
-        return self._waits.queued(running, waited, f"{sut.get('provider', 'the provider')} ({sut.get('model')})")
-
-    async def _watch(self) -> None:
-        """Deadlines. What an attempt waited for the provider is not its time."""
-        clock = asyncio.get_running_loop().time
-        while True:
-            await asyncio.sleep(0.25)
-            late = self._solving.overdue(clock())
-            asked = [cell for cell in late if not cell.cancelled]
-            if asked:
-                waited = await self._line.waited([(cell.ordinal, cell.attempt) for cell in asked])
-                for cell, seconds in zip(asked, waited, strict=True):
-                    cell.deadline = cell.started + self._solving.attempt_seconds + seconds
-                late = self._solving.overdue(clock())
-            if late:
-                self._solving.stop_late(late, clock())
-            if self._scoring.running and clock() - self._scoring.since > SCORE_SILENCE_SECONDS and self._scoring.role:
-                self._scoring.role.kill()
+                self._writer.add(EventRow(next(iter(self._pieces)), "PhaseProgress", await self._progress.look()))
 
     def retried(self, notice: dict[str, Any]) -> None:
         """The gateway backs off for one of our cells: keep it for the progress line, and tell it as an event."""
-        self._waits.note(notice, asyncio.get_running_loop().time())
+        self._progress.note(notice)
         cell = self._solving.running.get(notice["cell"])
         if cell is not None and cell.shard in self._pieces:
             told = {name: notice.get(name) for name in ("status", "wait_s", "try", "provider")}
@@ -470,22 +425,6 @@ class Engine:
 
     def revoked(self, notice: dict[str, Any]) -> None:
         """The key is gone: the run can't go on."""
-        told = "The secret that pays for this run was deleted."
-        self._failure = self._failure or PhaseError(
-            str(notice.get("code") or "secret_revoked"),
-            told,
-            "Add the key again as a new secret, then replay the run with only_errored.",
-        )
-        self._wake.set()
-
-
-def _time_limit(context: Context) -> tuple[float, str]:
-    """Seconds that an attempt may take, and in words where they come from."""
-    ceilings = context.ceilings
-    for name, seconds in (("attempt", ceilings.attempt.duration), ("task", ceilings.task.duration)):
-        if seconds is not None:
-            return seconds, f"limits.{name}.duration = {seconds:g} s"
-    return (
-        ATTEMPT_SECONDS,
-        f"the {ATTEMPT_SECONDS:g} s that an attempt may take where limits.attempt.duration is not set",
-    )
+        code, told = str(notice.get("code") or "secret_revoked"), "The secret that pays for this run was deleted."
+        hint = "Add the key again as a new secret, then replay the run with only_errored."
+        self._works.fail(PhaseError(code, told, hint))

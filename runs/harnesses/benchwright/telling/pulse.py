@@ -13,7 +13,6 @@ from runs import halting
 from runs.context import Context, LeaseLost
 from runs.leases import Lease
 
-PROGRESS_SECONDS = 2.0
 _STATE = """
 SELECT r.status, r.halt_requested, r.cost_model, r.cost_driver, r.tokens_in + r.tokens_out,
        extract(epoch FROM clock_timestamp() - r.started_at)::float8,
