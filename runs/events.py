@@ -28,7 +28,7 @@ TYPES = (
 TERMINAL = ("RunHalted", "RunFailed", "RunCompleted")
 
 AUTHORING = ("find", "analyze", "atomize")
-_PRIVATE = "The run could not be prepared. Its owner sees why."
+_PRIVATE = "The run could not be prepared. Its page tells its owner why."
 
 
 def told_error(error: Mapping[str, Any] | None, *, mine: bool) -> dict[str, Any] | None:

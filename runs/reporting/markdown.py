@@ -36,7 +36,8 @@ def render(facts: Json) -> str:
 def _head(facts: Json) -> list[str]:
     run, score = facts["run"], facts["score"]
     counts = ", ".join(f"{count:,} {name}" for name, count in score["counts"].items())
-    when = f", {text(run['started_at'])} to {text(run['last_result_at'])}" if run["started_at"] else ""
+    moments = [text(moment) for moment in (run["started_at"], run["last_result_at"]) if moment]
+    when = "".join([f", {moments[0]}", *(f" to {moment}" for moment in moments[1:])]) if moments else ""
     return [
         f"# {text(run['title'], 300)}",
         "",
@@ -155,7 +156,7 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
     rows = [
         ("Fingerprint", found["fingerprint"]),
         ("Benchmark", found["benchmark"]),
-        ("Subset", f"{subset.get('id')}, revision {subset.get('revision')}"),
+        ("Subset", f"{subset['id']}, revision {subset.get('revision')}" if subset.get("id") else None),
         ("Tasks", f"{found['tasks']:,}{' (a slice)' if found['slice'] else ''}"),
         ("Scorer", impl.get("id")),
         ("Scorer's code, SHA-256", impl.get("code_sha256")),
@@ -163,7 +164,7 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
         ("Pass threshold", impl.get("pass_threshold")),
         ("Judge", f"{judge['model']} via {judge['provider']}" if judge else None),
         ("Judge served", _served(judge.get("served") or ())),
-        ("Model asked", f"{model.get('model')} via {model.get('provider')}"),
+        ("Model asked", f"{model['model']} via {model.get('provider')}" if model.get("model") else None),
         ("Model served", _served(found["served"])),
         ("Sampling", sampling),
         ("Harness", found["harness"]["name"]),

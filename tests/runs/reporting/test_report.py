@@ -181,6 +181,18 @@ def test_a_run_without_any_cell_has_one(api, alice):
         assert get(api, alice, run, form).status == 200
 
 
+def test_a_run_that_was_never_prepared_names_nothing_that_it_has_not(api, alice):
+    run = make.run(alice, planned=0)
+    make.start(run)
+    Run.objects.filter(id=run.id).update(benchmark=None, subset=None, subset_revision=None, impl=None, sut={})
+    run.refresh_from_db()
+    make.end(run, "failed", error={"phase": "find", "code": "x", "message": "m", "hint": "h"})
+    for form in ("html", "markdown"):
+        page = get(api, alice, run, form).content.decode()
+        assert "None" not in page
+        assert "Its page tells its owner why" in page
+
+
 def test_the_sweeper_makes_what_is_missing(alice):
     run = make.done(alice)
     assert storing.catch_up() == 1
