@@ -64,17 +64,23 @@ def _owns(principal: Principal | None, one: Benchmark) -> bool:
 
 
 def benchmark(principal: Principal | None, benchmark_id: str) -> dict[str, Any]:
-    """One benchmark with its subsets and their scorers. Raises not_found."""
+    """One benchmark with its subsets and their scorers. Raises not_found.
+
+    ``choice``: the first subset that can be run, where a launch has to name one; else "".
+    """
     found = queries.benchmark(principal, benchmark_id)
     subsets = list(queries.subsets_of(principal, found))
     scorers: dict[str, int] = {}
     for subset_id in _registrations(principal, found).values_list("impl__subset_id", flat=True):
         scorers[subset_id] = scorers.get(subset_id, 0) + 1
+    ready = [one for one in subsets if one.state == "ready"]
+    runnable = [one for one in ready if one.task_count and scorers.get(one.pk)]
     return {
         "benchmark": found,
         "mine": _owns(principal, found),
         "subsets": [{"one": one, "scorers": scorers.get(one.pk, 0)} for one in subsets],
-        "runnable": any(one.state == "ready" and one.task_count and scorers.get(one.pk) for one in subsets),
+        "runnable": bool(runnable),
+        "choice": runnable[0].slug if runnable and len(ready) > 1 else "",
     }
 
 

@@ -89,7 +89,7 @@ def _ways_on(run: Run, *, mine: bool) -> dict[str, Any]:
         "replayable": not replays.refusal(run),
         "forkable": not making.refusal(run),
         "again": again.link(run) if asked else "",
-        "again_command": f"benchwright run {shlex.quote(words.one_line(run.request, 2000))}" if asked else "",
+        "again_command": _again_command(run) if asked else "",
         "offers": again.offers(run) if asked else [],
         "fork_again": f"/runs/{run.parent_id}/fork?again={run.id}" if unchanged and run.parent_id else "",
     }
@@ -111,9 +111,16 @@ def _kinds(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"kind": kind, "score": score.of_counts(counts)} for kind, counts in by_kind.items()]
 
 
-def _quoted(run: Run) -> str:
-    """``model@provider`` as one word of a shell: somebody else chose it, and this will be pasted."""
-    return shlex.quote(f"{run.sut.get('model')}@{run.sut.get('provider')}")
+def _again_command(run: Run) -> str:
+    """The request as it was asked, with the model and the connection that were named beside the words.
+
+    Each is one word of a shell: somebody chose it, and this will be pasted.
+    """
+    typed = ["benchwright", "run", words.one_line(run.request, 2000)]
+    model, provider, over = again.named_model(run)
+    if model:
+        typed += ["--model", model, "--connection", over] if over else ["--model", f"{model}@{provider}"]
+    return shlex.join(typed)
 
 
 def secrets(run: Run) -> dict[str, Any]:
@@ -153,5 +160,5 @@ def page(
         "mode": {"benchmark": "pinned launch"}.get(run.mode, run.mode),
         "served": sorted((run.served or {}).items(), key=lambda pair: -pair[1])[:4],
         "params": {name: value for name, value in (run.sut.get("params") or {}).items()},
-        "replay": f"benchwright run --replay-from {run.id} --model {_quoted(run)}",
+        "replay": f"benchwright run --replay-from {run.id}",
     }

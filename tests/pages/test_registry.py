@@ -10,7 +10,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
+from accounts.pages.viewers import signed_in
+from registry import authoring
 from registry.models import Benchmark, Impl, Subset, Task
+from runs import launching
+from runs.schemas import LaunchBody
+from tests.factories.launched import acting
 from tests.pages.conftest import DOOR
 from tests.pages.test_launch import authored
 from tests.pages.test_views import text
@@ -390,3 +395,17 @@ def test_it_pages_and_filters_the_list(browser: Client, alice: User) -> None:
     assert "No benchmark matches “zebra”" in text(browser, "/registry?q=zebra")
     for odd in ("start=-1", "start=9999999999", "q=%00", "whose=them", "start=x"):
         assert browser.get(f"/registry?{odd}").status_code == 200
+
+
+def test_the_command_names_a_subset_where_a_launch_has_to(browser: Client, alice: User) -> None:
+    subset = authored(alice)
+    here = f"/registry/{subset.benchmark_id}"
+    assert f"benchwright run --benchmark {subset.benchmark_id} \\ --model echo@simulated" in text(browser, here)
+    principal = signed_in(alice)
+    rows = [{"task_id": "a", "input": "1 + 1", "expected": "2"}]
+    authoring.create_subset(principal, subset.benchmark_id, "more", tasks=rows, grader={"kind": "numeric"})
+    found = re.search(r"run --benchmark (\S+) \\ --subset (\S+) \\ --model (\S+)", text(browser, here))
+    assert found is not None
+    benchmark, named, model = found.groups()
+    body = LaunchBody.model_validate({"benchmark": benchmark, "subset": named, "sut": model})
+    assert launching.launch(acting(alice), body).subset == subset

@@ -70,7 +70,7 @@ def test_it_shows_a_done_run(browser: Client, alice: User) -> None:
     assert "Shaded band: 78.5% if all 9 tasks without a score were wrong, 83.0% if all were right." in page
     assert "43 tasks did not pass, in" in page
     assert "so far" not in page
-    assert f"benchwright run --replay-from {run.id} --model qwen/qwen3-32b@openrouter" in page
+    assert f"benchwright run --replay-from {run.id} Copy" in page
     assert f"benchwright run --replay-from {run.id} --only-errored" in page
 
 

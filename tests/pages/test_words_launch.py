@@ -6,7 +6,10 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
+from accounts.pages.viewers import signed_in
 from runs import finishing, launching, states
+from runs.connections import setting_up
+from runs.connections.setting_up import Wanted
 from runs.forking import making
 from runs.models import Phase, Run, RunEvent
 from runs.pages.live import draw
@@ -146,6 +149,17 @@ def test_a_run_that_failed_in_find_leads_back_to_its_words(browser: Client, alic
     assert "Run MMLU and GSM8K &lt;b&gt;now&lt;/b&gt;</textarea>" in form
     assert 'value="catalogue:gsm8k" checked' in form
     assert 'value="catalogue:mmlu" checked' not in form
+
+
+def test_its_command_names_the_model_and_the_connection_beside_the_words(browser: Client, alice: User) -> None:
+    wanted = Wanted("ai_model", "vllm", "https://llm.example.com/v1", {}, {}, {})
+    box = setting_up.create(signed_in(alice), "box", wanted, None)
+    asked = "benchwright run &#x27;Run MMLU and GSM8K &lt;b&gt;now&lt;/b&gt;&#x27;"
+    over = failed(alice, sut={"model": "m 1", "connection": "box"})
+    assert f"{asked} --model &#x27;m 1&#x27; --connection {box.pk}<" in html(browser, f"/runs/{over.id}")
+    plain = failed(alice, sut="echo@simulated")
+    assert f"{asked} --model echo@simulated<" in html(browser, f"/runs/{plain.id}")
+    assert f"{asked}<" in html(browser, f"/runs/{failed(alice).id}")
 
 
 def test_the_filled_form_asks_for_the_chosen_one_and_keeps_the_rest(browser: Client, alice: User) -> None:

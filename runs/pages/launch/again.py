@@ -39,15 +39,21 @@ def in_words(run: Run) -> bool:
     return bool(run.request) and (run.mode == "request" or run.from_phase in ("find", "analyze"))
 
 
+def named_model(run: Run) -> tuple[str, str, str]:
+    """``(model, provider, connection)`` named beside the words; each "" where the words were left to say it."""
+    sut = {} if (run.findings.get("find") or {}).get("sut") else run.sut
+    return str(sut.get("model") or ""), str(sut.get("provider") or ""), str(sut.get("connection") or "")
+
+
 def values(run: Run) -> dict[str, str]:
     """The fields of the form as that run was launched. A model that Find read from the words is theirs to say."""
     limits = dict(run.limits.get("run", {}))
     words, chosen = split_hints(run.hints)
-    sut = {} if (run.findings.get("find") or {}).get("sut") else run.sut
+    model, provider, over = named_model(run)
     return {
         "request": run.request,
-        "model": str(sut.get("model") or ""),
-        "provider": str(sut.get("connection") or sut.get("provider") or ""),
+        "model": model,
+        "provider": over or provider,
         "limit": str(limits.get("tasks", "")),
         "cost": str(limits.get("cost", "")),
         "approve": "1" if run.metadata.get("autonomous") is False else "",
