@@ -11,7 +11,7 @@ from runs.forking import making
 from runs.models import Run
 from runs.pages import now, remedies, score, strip, table, words
 from runs.pages.event_words import halt_words
-from runs.pages.launch import again, authored
+from runs.pages.launch import again, authored, paying
 from runs.pages.lineage.naming import badges, title
 from runs.pages.vault import hosts
 from runs.reporting import classes, sentences, storing
@@ -73,7 +73,7 @@ def done(run: Run, *, mine: bool, answers: bool) -> dict[str, Any]:
         "completed": score.of_summary(summary["completed"]) if summary.get("completed") else None,
         "noun": noun(run),
         "per_cell": _per_cell(run),
-        "price": words.spent(run.cost_model, run.unpriced_calls) if run.cost_model or run.unpriced_calls else "",
+        "price": paying.estimate(run, run.planned),
         "took": (run.finished_at - run.started_at).total_seconds() if run.started_at and run.finished_at else None,
         "halted": halt_words(run.halt_reason, run.halt_note if mine else "") if run.status == "halted" else "",
         "error": events.told_error(run.error, mine=mine) or {},

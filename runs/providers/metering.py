@@ -8,7 +8,7 @@ import orjson
 
 from kernel.money import from_dollars
 from runs.providers import SNAPSHOT
-from runs.providers.data import Provider
+from runs.providers.data import PROVIDERS, Provider
 from runs.providers.prices import PRICES, VERSION, Price
 
 _MOST_TOKENS = 1 << 31
@@ -125,6 +125,22 @@ def priceable(provider: Provider, model: str, agreed: Mapping[str, Mapping[str, 
         or provider.reports_cost
         or _find(provider.name, model)
     )
+
+
+def is_free(name: str, model: str, agreed: Mapping[str, Mapping[str, int]] | None = None) -> bool:
+    """Whether no call of the model at the provider ``name`` can cost anything, as far as prices are known.
+
+    ``model`` "": not said yet, so only where no price that was agreed on is more than nothing.
+    """
+    provider = PROVIDERS.get(name)
+    if provider is None:
+        return False
+    if not model and any(any(each.values()) for each in (agreed or {}).values()):
+        return False
+    found = _agreed(agreed, model, None) if agreed else None
+    if found is not None:
+        return not (found.tokens_in or found.tokens_out or found.cached)
+    return provider.free
 
 
 def _sum(usage: Usage, price: Price) -> int:

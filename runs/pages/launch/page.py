@@ -94,7 +94,7 @@ def page(principal: Principal, form: Form) -> dict[str, Any]:
     """Everything the page shows. Looks only; what would be refused shows no plan."""
     parent = _parent(principal, form)
     draft, key = _draft(principal, form, parent), paying.key_for(principal, form.target())
-    provider = providers.PROVIDERS.get(key.provider)
+    likely = paying.likely(principal, form, draft, parent)
     return {
         "form": form.values,
         "errors": form.errors,
@@ -110,8 +110,8 @@ def page(principal: Principal, form: Form) -> dict[str, Any]:
         "draft": draft,
         "noun": "task" if draft is None or draft.trials == 1 else "trial",
         "key": key,
-        "price": paying.price(form, free=bool(provider and provider.free)),
-        "likely": paying.likely(principal, form, draft),
+        "price": paying.price(principal, form, draft, likely),
+        "likely": likely,
         "mark": once.fresh(),
     }
 
