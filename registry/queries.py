@@ -126,7 +126,8 @@ def _newest(principal: Principal | None, ref: str | None, subset: Subset) -> Imp
     rows = visibility.registrations(principal).filter(impl__subset=subset).order_by("-created_at", "-pk")
     official = rows.filter(owner=subset.benchmark.owner_id)
     if ref is None:
-        return official.exclude(impl__grader=None).first() or official.first() or rows.first()
+        own = official.filter(impl__grader=subset.grader).first() if subset.grader is not None else None
+        return own or official.first() or rows.first()
     label = ref.partition(":")[2]
     if label == "official":
         return official.first()

@@ -14,6 +14,7 @@ CLOCK = {"time.time", "time.time_ns", "datetime.datetime.now", "datetime.datetim
 CHANCE = ("random.", "secrets.", "numpy.random.")
 DRAWS = {"uuid.uuid1", "uuid.uuid4", "os.urandom"}
 SEEDED = {"random.Random", "numpy.random.default_rng", "numpy.random.RandomState"}
+SEEDS = {*SEEDED, "random.seed", "numpy.random.seed"}
 
 
 def network(read: Reading) -> Iterator[Found]:
@@ -48,6 +49,32 @@ def chance(read: Reading) -> Iterator[Found]:
                 f"score() calls {name}: the same answer may score differently another day.",
                 "Decide by the output and the expected answer alone.",
             )
+
+
+def places(read: Reading) -> Iterator[Found]:
+    """``index`` counts within the rows of a shard: as a seed, or into a table of the module, it means another task."""
+    tables = {name.id for node in read.tree.body if isinstance(node, ast.Assign) for name in _names(node.targets)}
+    for method in ("solve", "score"):
+        function = read.methods.get(method)
+        names = parameters(function) if function else None
+        if function is None or not names:
+            continue
+        for node in ast.walk(function):
+            seeds = isinstance(node, ast.Call) and read.full_name(node.func) in SEEDS and node.args
+            looks = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in tables
+            used = node.args[0] if seeds else node.slice if looks else None  # type: ignore[attr-defined]
+            if isinstance(used, ast.Name) and used.id == names[0]:
+                yield warning(
+                    "index_as_task",
+                    node.lineno,  # type: ignore[attr-defined]
+                    f"{method}() takes {names[0]!r} for the task, and it is the row's place in its shard: each shard "
+                    "begins at 0 again, and a slice cuts them otherwise.",
+                    "Take what must be the same in each run of a task from its task_id or its input.",
+                )
+
+
+def _names(targets: list[ast.expr]) -> list[ast.Name]:
+    return [target for target in targets if isinstance(target, ast.Name)]
 
 
 def answers(read: Reading) -> Iterator[Found]:

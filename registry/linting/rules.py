@@ -18,6 +18,7 @@ RULES: tuple[Rule, ...] = (
     answers.lost_check,
     reaches.network,
     reaches.chance,
+    reaches.places,
     reaches.answers,
 )
 

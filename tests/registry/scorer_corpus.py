@@ -23,6 +23,7 @@ def scorer(
 GOOD = {
     "equal": scorer("return 1.0 if output == expected else 0.0"),
     "a number of a comparison": scorer("return float(output.strip() == expected)"),
+    "a row by its place": scorer("return float(output == self.rows[index] == expected)"),
     "an unguarded parse": scorer("got = json.loads(output)\nreturn 1.0 if got == expected else 0.0"),
     "a narrow handler": scorer("""
         try:
@@ -145,6 +146,10 @@ BAD: dict[str, tuple[str, dict[str, object], set[tuple[str, str]]]] = {
     "always right, in words": (scorer('return {"score": 1, "explanation": f"{output} {expected}"}'), {},
                                {("constant_score", "error")}),
     "right or a crash": (scorer("assert output == expected\nreturn 1.0"), {}, {("constant_score", "error")}),
+    "a seed by the place": (scorer("return float(output == expected)", solve="random.seed(index)"), {},
+                            {("index_as_task", "warning")}),
+    "a table by the place": (scorer("return float(output == TABLE[index] == expected)", "TABLE = ['a', 'b']"), {},
+                             {("index_as_task", "warning")}),
     "returns nothing": (scorer("same = output == expected"), {}, {("constant_score", "error")}),
     "the answer is not looked at": (scorer("return float(len(output) > 10)"), {}, {("expected_ignored", "error")}),
     "the output is not looked at": (scorer("return float(bool(expected))"), {}, {("output_ignored", "error")}),

@@ -286,6 +286,8 @@ def test_a_subset_with_a_grader_has_its_scorer_at_once(author, alice, make_rows)
     assert author.client.get(f"impls/{graded.pk}").json["label"] == "grader: exact"
     newer = author.impl(sub["id"])["id"]
     assert queries.impl(acting(alice), None, subset).pk == graded.pk  # the subset's own comes first
+    newer = author.client.post("impls", {"subset": sub["id"], "grader": {"kind": "contains"}}).json["id"]
+    assert queries.impl(acting(alice), None, subset).pk == graded.pk  # before another grader too
     assert queries.impl(acting(alice), "latest", subset).pk == newer
     staged = author.subset(mark, slug="staged", tasks=make_rows(2), staged=True, grader={"kind": "numeric"})
     done = author.client.post(f"subsets/{staged['id']}/tasks", {"complete": True}).json

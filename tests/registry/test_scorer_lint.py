@@ -56,7 +56,7 @@ def test_it_has_a_bad_scorer_for_every_rule() -> None:
     assert known == {
         "constant_score", "expected_ignored", "output_ignored", "error_is_zero", "error_passes", "first_match",
         "letter_range", "check_never_called", "exit_code_score", "network_in_score", "chance_in_score",
-        "clock_in_score", "expected_in_solve", "answer_in_input",
+        "clock_in_score", "expected_in_solve", "answer_in_input", "index_as_task",
     }  # fmt: skip
 
 
