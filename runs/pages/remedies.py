@@ -7,7 +7,7 @@ from typing import Any
 from kernel import strict_json
 from runs.models import Run
 from runs.pages.table import Wanted
-from runs.reporting import classes, cutoff
+from runs.reporting import cutoff
 from runs.reporting import remedies as mending
 from runs.reporting.remedies import Offer
 
@@ -48,7 +48,7 @@ def _remedy(run: Run, group: Mapping[str, Any], offers: Sequence[Offer]) -> Reme
         outcome=group["outcome"],
         error_class=name,
         count=group["count"],
-        meaning=classes.meaning(name),
+        meaning=group["meaning"],
         message=group.get("message") or "",
         link=Wanted().link(outcome=group["outcome"], error_class=name),
         offer=offer,

@@ -34,7 +34,7 @@ def page(run: Run, result_id: str, *, viewer: Principal | None, mine: bool) -> d
         "mine": mine,
         "unpriced": bool(table.unpriced_cells(run, [row.ordinal])),
         "ran_code": row.outcome != "skipped" and not row.reused,
-        "meaning": classes.meaning(row.error_class or ""),
+        "meaning": classes.meaning_of(row),
         "threshold": run.impl.pass_threshold if run.impl else None,
         "input": shown(full["input"]),
         "expected": shown(full["expected"]),

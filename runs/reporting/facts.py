@@ -126,7 +126,7 @@ def _class(run: Run, group: Mapping[str, Any], *, answers: bool) -> dict[str, An
         "outcome": group["outcome"],
         "error_class": group["error_class"],
         "count": group["count"],
-        "meaning": classes.meaning(group["error_class"] or ""),
+        "meaning": group["meaning"],
         "message": group["message"] or None,
         "compared": min(group["count"], classes.LOOKED_AT),
         "groups": classes.alike(run, group, answers=answers),

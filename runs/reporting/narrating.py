@@ -147,9 +147,7 @@ def _failures(run: Run, answers: bool) -> list[str]:
     told: list[str] = []
     for group in classes.classes(run, answers=answers):
         name = words.one_line(group["error_class"] or "no class", 40)
-        told.append(
-            f"{group['count']:,} {group['outcome']}, {name}. {classes.meaning(group['error_class'] or '')}".rstrip()
-        )
+        told.append(f"{group['count']:,} {group['outcome']}, {name}. {group['meaning']}".rstrip())
         if group["message"]:
             told.append(f"  The first says: {words.one_line(group['message'], 300)}")
         for alike in classes.alike(run, group, answers=answers)[:3]:

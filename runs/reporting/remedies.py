@@ -220,7 +220,7 @@ def document(run: Run, *, mine: bool, answers: bool) -> dict[str, Any]:
                 "outcome": group["outcome"],
                 "error_class": group["error_class"],
                 "count": group["count"],
-                "meaning": classes.meaning(group["error_class"] or ""),
+                "meaning": group["meaning"],
                 "message": group["message"] or None,
                 "tasks": f"/v1/runs/{run.id}/tasks?outcome={group['outcome']}",
                 "offers": [offer.document() for offer in offers(run, group, mine=mine, cut=cut)],
