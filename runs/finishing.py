@@ -79,9 +79,11 @@ _LATE = """
 SELECT r.id FROM runs_run r
 WHERE r.finished_at > clock_timestamp() - interval '15 minutes' AND r.destroyed_at IS NULL
   AND EXISTS (
-    SELECT 1 FROM runs_modelcall c WHERE c.run_id = r.id AND c.ordinal >= 0
-    HAVING coalesce(sum(c.cost), 0) > r.cost_model OR coalesce(sum(c.tokens_in), 0) > r.tokens_in
-        OR coalesce(sum(c.tokens_out), 0) > r.tokens_out)
+    SELECT 1 FROM runs_modelcall c WHERE c.run_id = r.id
+    HAVING coalesce(sum(c.cost) FILTER (WHERE c.ordinal >= 0), 0) > r.cost_model
+        OR coalesce(sum(c.tokens_in) FILTER (WHERE c.ordinal >= 0), 0) > r.tokens_in
+        OR coalesce(sum(c.tokens_out) FILTER (WHERE c.ordinal >= 0), 0) > r.tokens_out
+        OR count(*) FILTER (WHERE c.status IN ('sent', 'unknown')) < (r.summary->>'unknown_calls')::int)
 """
 
 
@@ -94,12 +96,13 @@ def settle_late() -> int:
         settle(run_id)
         run = Run.objects.get(id=run_id)
         if run.summary is not None:
-            unpriced = run.unpriced_calls
+            unpriced, open_calls = run.unpriced_calls, run.calls.filter(status__in=("sent", "unknown"))
             spent = {
                 "cost": money.known(run.cost_model, unpriced),
                 "unpriced": unpriced > 0,
                 "unpriced_calls": unpriced,
                 "estimated_calls": run.estimated_calls,
+                "unknown_calls": open_calls.count(),
                 "tokens": {"in": run.tokens_in, "out": run.tokens_out, "total": run.tokens_in + run.tokens_out},
             }
             Run.objects.filter(id=run_id).update(summary={**run.summary, **spent})
@@ -158,7 +161,7 @@ def _now() -> Any:
 def complete(run: Run) -> None:
     """All phases are done. A run in which nothing could be scored has failed; it says why."""
     fault("F1")
-    summary = queries.summary(Run.objects.get(id=run.id))
+    summary = queries.live_summary(Run.objects.get(id=run.id), over=True)
     if run.planned and not (summary["passed"] or summary["failed"] or summary["unscored"]):
         return _nothing_scored(run, summary)
     keep_summary(run.id, summary)
@@ -195,7 +198,7 @@ def halt(run: Run) -> None:
     with transaction.atomic():
         _end_cells(run, "skipped", kind, f"The run was halted before this task ended: {reason}")
         _close_phases(run, "halted")
-        summary = queries.summary(Run.objects.get(id=run.id))
+        summary = queries.live_summary(Run.objects.get(id=run.id), over=True)
         keep_summary(run.id, summary)
         fault("F1")
         states.move(
@@ -226,7 +229,7 @@ def fail(run: Run, phase: str, code: str, message: str, hint: str, choices: Sequ
         outcome, kind = ("errored", "missing_secret") if missing else ("skipped", "halted")
         _end_cells(run, outcome, kind, str((told or {})["message"])[:2000])
         _close_phases(run, "failed")
-        summary = queries.summary(Run.objects.get(id=run.id))
+        summary = queries.live_summary(Run.objects.get(id=run.id), over=True)
         keep_summary(run.id, summary)
         fault("F1")
         states.move(

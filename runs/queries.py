@@ -63,11 +63,14 @@ def summary(run: Run) -> dict[str, Any]:
     return live_summary(run)
 
 
-def live_summary(run: Run) -> dict[str, Any]:
-    """The summary counted from the live results as they are now."""
-    found = assemble(figures(run))
+def live_summary(run: Run, *, over: bool = False) -> dict[str, Any]:
+    """The summary counted from the live results as they are now.
+
+    ``over``: nobody works on the run any more, so a call that is still open was cut off.
+    """
+    found = assemble(figures(run, over=over))
     if run.completes and run.parent_id is not None:
-        found["completed"] = assemble(_completed(run))
+        found["completed"] = assemble(_completed(run, over=over))
     return found
 
 
@@ -134,21 +137,24 @@ _SPENT = (
 )
 
 
-def figures(run: Run) -> Figures:
-    """What the database counts over a run's live results."""
-    return _figures(run, _CELLS, run.planned, [run.id])
+_UNKNOWN = "SELECT count(*) FROM runs_modelcall WHERE run_id = ANY(%(runs)s) AND status = ANY(%(cut)s)"
 
 
-def _completed(run: Run) -> Figures:
+def figures(run: Run, *, over: bool = False) -> Figures:
+    """What the database counts over a run's live results; ``over`` as of ``live_summary``."""
+    return _figures(run, _CELLS, run.planned, [run.id], over=over)
+
+
+def _completed(run: Run, *, over: bool) -> Figures:
     """A completion and what it completes (which may be a completion too), as one run of the first one's plan."""
     chain = [run]
     while chain[-1].completes and chain[-1].parent is not None:
         chain.append(chain[-1].parent)
-    return _figures(run, _CELLS_OF_CHAIN, chain[-1].planned, [one.id for one in chain])
+    return _figures(run, _CELLS_OF_CHAIN, chain[-1].planned, [one.id for one in chain], over=over)
 
 
-def _figures(run: Run, cells: str, total: int, spenders: list[UUID]) -> Figures:
-    params: dict[str, Any] = {"run": run.id, "runs": spenders}
+def _figures(run: Run, cells: str, total: int, spenders: list[UUID], *, over: bool) -> Figures:
+    params: dict[str, Any] = {"run": run.id, "runs": spenders, "cut": ["unknown", "sent"] if over else ["unknown"]}
     with connection.cursor() as cursor:
         cursor.execute(_MOMENTS + cells, params)
         moments = cursor.fetchone()
@@ -160,6 +166,8 @@ def _figures(run: Run, cells: str, total: int, spenders: list[UUID]) -> Figures:
             tallies = [TaskTally(scored, passed, tasks) for scored, passed, tasks in cursor.fetchall()]
         cursor.execute(_SPENT, params)
         tokens_in, tokens_out, cost, unpriced, estimated = map(int, cursor.fetchone())
+        cursor.execute(_UNKNOWN, params)
+        unknown = cursor.fetchone()[0]
     mean_score, (p50, p95) = moments[len(OUTCOMES)], moments[-1] or (None, None)
     return Figures(
         total=total,
@@ -173,6 +181,7 @@ def _figures(run: Run, cells: str, total: int, spenders: list[UUID]) -> Figures:
         cost=cost,
         unpriced=unpriced,
         estimated=estimated,
+        unknown=unknown,
         kinds=kinds,
         tallies=tallies,
     )

@@ -26,6 +26,7 @@ class Figures:
     cost: int = 0  # micro-cents
     unpriced: int = 0
     estimated: int = 0  # calls whose answers told no usage; known once the journal is settled
+    unknown: int = 0  # calls that were cut off at the provider: nobody knows what they cost
     kinds: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     tallies: Sequence[TaskTally] = ()  # only asked for where trials > 1
 
@@ -69,6 +70,7 @@ def assemble(figures: Figures) -> dict[str, Any]:
         "unpriced": figures.unpriced > 0,
         "unpriced_calls": figures.unpriced,
         "estimated_calls": figures.estimated,
+        "unknown_calls": figures.unknown,
         "pass_at_k": _pass_at_k(figures),
         "by_kind": {kind: _of_kind(tally) for kind, tally in sorted(figures.kinds.items())},
     }

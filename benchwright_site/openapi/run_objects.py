@@ -72,7 +72,7 @@ RUN_OBJECTS: dict[str, Schema] = {
     "Summary": thing(
         "The whole run in figures. `total` is fixed at launch; a figure that is not defined yet is null.",
         {"total": COUNT, **_COUNTS},
-        optional=("completed",),
+        optional=("completed", "unknown_calls"),
         pending=COUNT,
         coverage=maybe(RATE),
         pass_rate=maybe(RATE),
@@ -86,6 +86,7 @@ RUN_OBJECTS: dict[str, Schema] = {
         unpriced=FLAG,
         unpriced_calls=COUNT,
         estimated_calls=COUNT,
+        unknown_calls={**COUNT, "description": "Cut off at the provider: what they cost is unknown, not in `cost`."},
         pass_at_k=maybe(mapping(maybe(RATE))),
         by_kind=mapping(thing("Of one kind.", {"total": COUNT, **_COUNTS}, pass_rate=maybe(RATE))),
         completed=ANYTHING,

@@ -54,7 +54,8 @@ def meaning(name: str, asked: int = 0, count: int = 1) -> str:
     if name in _STOPS and asked:
         if asked >= count:
             return f"{_STOPS[name]} while {'this task was' if count == 1 else 'these tasks were'} under way."
-        return f"{_STOPS[name]} while {asked:,} of these tasks {'was' if asked == 1 else 'were'} under way, before the other {count - asked:,} began."
+        some = f"{asked:,} of these tasks {'was' if asked == 1 else 'were'}"
+        return f"{_STOPS[name]} while {some} under way, before the other {count - asked:,} began."
     if name.startswith("resource_exhausted"):
         return f"The sandbox ran out of {name.partition(':')[2] or 'a resource'}. This is not in the rate."
     return MEANINGS.get(name, "")

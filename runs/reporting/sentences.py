@@ -29,7 +29,7 @@ def headline(facts: Json) -> str:
 
 def remarks(facts: Json) -> list[str]:
     """What must be known beside the headline, the weightiest first."""
-    said = [*_ended(facts), *_coverage(facts), *_answers(facts)]
+    said = [*_ended(facts), *_coverage(facts), *_answers(facts), *_unknown(facts)]
     if "simulated" in facts["run"]["badges"]:
         said.append("The simulated model answers by rule and knows nothing: this shows how a run goes, no ability.")
     if "unsandboxed" in facts["run"]["badges"]:
@@ -74,6 +74,13 @@ def _answers(facts: Json) -> list[str]:
         if answers[name]:
             said.append(f"{words.plural(answers[name], 'answer')} {'was' if answers[name] == 1 else 'were'} {what}.")
     return said
+
+
+def _unknown(facts: Json) -> list[str]:
+    cut = facts["summary"].get("unknown_calls")
+    if not cut:
+        return []
+    return [f"{words.plural(cut, 'call')} cut off at the provider: what that cost is unknown and not in the sum."]
 
 
 def _cut(count: int, cut: Json | None) -> str:

@@ -45,6 +45,15 @@ def test_as_a_table_it_prints_the_honest_line_cost_and_link(runs: Any, call: Any
     assert "materialize started" in done.err
 
 
+def test_calls_that_were_cut_off_are_told_beside_the_cost(runs: Any, call: Any, tally: Any) -> None:
+    runs.summary = {**tally(164, 36), "unknown_calls": 1}
+    nothing = {"amount_cents": 0, "amount": "0.00000000", "currency": "USD"}
+    runs.extra = {"cost": {"billed": nothing, "model": {**nothing, "amount": "0.00213400"}}}
+    cut = "(1 call cut off there: what that cost is unknown and not in the sum)"
+    call(*PINNED, "--output", "table")
+    assert cut in call("run", "show", "run-1", "--output", "table").out
+
+
 @pytest.mark.parametrize(("amount", "told"), [("0.00000000", "price unknown"), ("0.00213400", "at least $0.002134")])
 def test_a_call_without_a_known_price_is_not_told_as_free(
     amount: str, told: str, runs: Any, call: Any, tally: Any, twin: Any, reply: Any

@@ -29,6 +29,8 @@ def cost_line(run: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     why = f" ({_calls(unpriced)} without a known price)" if unpriced else ""
     guessed = summary.get("estimated_calls") or 0
     why += f" (tokens of {_calls(guessed)} estimated: the answers told none)" if guessed else ""
+    cut = summary.get("unknown_calls") or 0
+    why += f" ({_calls(cut)} cut off there: what that cost is unknown and not in the sum)" if cut else ""
     return f"cost: {asked} at the provider{why}{_authoring(run)}, {money(billed)} billed by Benchwright"
 
 
