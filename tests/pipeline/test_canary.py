@@ -31,7 +31,7 @@ from tests.twins.openai_twin import Fault
 
 __all__ = ["egress_python", "hosts"]
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 KINDS = {"bearer": "Authorization", "header": "X-Api-Key", "basic": "Authorization", "query": "key"}
 # Asks the model, and shows what it says wherever a scorer can show anything.

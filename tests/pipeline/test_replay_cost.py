@@ -14,7 +14,7 @@ from tests.pipeline.test_llm_driver import GOOD, PLANNED, Drafts, code
 from tests.pipeline.test_whole_runs import whole, with_a_key
 from tests.twins.openai_twin import Fault, Seen
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 DRIVER = {"model": "gpt-4o", "provider": "openai"}
 TASKS = 100
 STORY = "A farmer counts what lies in the barn, writes it down and begins anew after each basket. " * 4
