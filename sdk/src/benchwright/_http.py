@@ -118,7 +118,9 @@ class Http:
                 self._note_deprecation(reply)
                 if reply.status_code < 300:
                     return reply
-                problem = for_answer(reply.status_code, decoded(reply), reply.headers, f"{call.method} {call.path}")
+                problem = for_answer(
+                    reply.status_code, decoded(reply), reply.headers, f"{call.method} {call.path}", self.base_url
+                )
                 if call.method == "DELETE" and tried and reply.status_code in (404, 410):
                     return reply.__class__(204, request=request)  # the lost first answer had done it
                 delay = self._retry_delay(call, reply, problem, tried)
@@ -127,6 +129,13 @@ class Http:
                 wait = delay
             tried += 1
             self.sleep(wait)
+
+    def stranger(self, method: str, path: str, wanted: str) -> ConfigError:
+        """What to say when the answer is not ``wanted``. The token was sent, so the error says where to."""
+        return ConfigError(
+            f"{self.base_url} answered {method} {path}, but not with {wanted}: it is no Benchwright server, and it was "
+            "sent your token. Check BW_BASE_URL and --base-url."
+        )
 
     def unreachable(self, error: Exception, call: Call) -> APIConnectionError:
         """What to say when no answer came."""

@@ -60,7 +60,8 @@ class APIError(BenchwrightError):
     """The server refused or failed.
 
     ``status`` is the HTTP status, ``code`` the problem code (docs/problems.md), ``detail`` the server's sentence,
-    ``errors`` a list of ``{"loc": [...], "msg": str}`` for fields, ``body`` the whole problem document.
+    ``errors`` a list of ``{"loc": [...], "msg": str}`` for fields, ``body`` the whole problem document, ``server`` the
+    base URL that was asked.
     """
 
     def __init__(
@@ -69,11 +70,13 @@ class APIError(BenchwrightError):
         body: Any = None,
         headers: Mapping[str, str] | None = None,
         call: str = "",
+        server: str = "",
     ) -> None:
         problem: Mapping[str, Any] = body if isinstance(body, Mapping) else {}
         self.status = status
         self.body = body
         self.call = call
+        self.server = server
         self.headers = dict(headers or {})
         self.code = str(problem.get("code") or "")
         self.title = str(problem.get("title") or "")
@@ -91,7 +94,9 @@ class APIError(BenchwrightError):
         cure = None if "not available yet" in self.detail else _CURES.get(self.code)
         if cure:
             parts.append(cure)
-        facts = [f"HTTP {self.status}", self.code, self.call, f"request {self.request_id}" if self.request_id else ""]
+        doubted = self.server and (not self.code or self.status == 401)  # another server than was meant?
+        call = f"{self.call} at {self.server}" if doubted else self.call
+        facts = [f"HTTP {self.status}", self.code, call, f"request {self.request_id}" if self.request_id else ""]
         parts.append("(" + ", ".join(fact for fact in facts if fact) + ")")
         return "\n".join(parts) if shown else " ".join(parts)
 
@@ -164,10 +169,10 @@ _BY_STATUS: dict[int, type[APIError]] = {
 }
 
 
-def for_answer(status: int, body: Any, headers: Mapping[str, str], call: str) -> APIError:
+def for_answer(status: int, body: Any, headers: Mapping[str, str], call: str, server: str = "") -> APIError:
     """The typed error of an answer with status >= 300."""
     kind = _BY_STATUS.get(status, ServerError if status >= 500 else APIError)
-    return kind(status, body, headers, call)
+    return kind(status, body, headers, call, server)
 
 
 def _unexplained(status: int, body: Any) -> str:

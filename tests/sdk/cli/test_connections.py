@@ -84,3 +84,30 @@ def test_a_launch_goes_over_a_connection(runs: Any, call: Any, twin: Any) -> Non
     done = call(*words)
     assert done.code == 2
     assert "--connection belongs to --model" in done.err
+
+
+@pytest.mark.parametrize("words", [("add", "twin", "--provider", "vllm"), ("set", "box")])
+def test_the_servers_option_is_no_connections_address(words: tuple[str, ...], server: Any, call: Any) -> None:
+    done = call("connections", *words, "--base-url", server.url)
+    assert (done.code, server.calls) == (2, [])
+    assert f"The address of the connection is --url {server.url}" in done.err
+    assert call("--base-url", server.url, "connections", *words, "--url", "https://llm.example.com").code == 0
+
+
+@pytest.mark.parametrize("answer", [{"object": "chat.completion", "id": "x"}, {"id": "x"}, ["x"], "fine"])
+def test_an_answer_that_is_no_connection_is_none(answer: Any, server: Any, reply: Any, call: Any) -> None:
+    server.on("POST", "/connections", reply(answer, 201))
+    done = call("connections", "add", "box", "--provider", "vllm")
+    assert (done.code, done.out) == (5, "")
+    assert f"{server.url} answered POST /connections, but not with a connection" in done.err
+    server.on("GET", "/connections", reply(answer))
+    done = call("connections", "ls")
+    assert (done.code, done.out) == (5, "")
+    assert f"{server.url} answered GET /connections, but not with a list" in done.err
+
+
+def test_a_refusal_by_who_knows_where_names_the_server(server: Any, reply: Any, call: Any) -> None:
+    server.on("POST", "/connections", reply({"detail": "Unauthorized"}, 401))
+    done = call("connections", "add", "box", "--provider", "vllm")
+    assert (done.code, done.out) == (5, "")
+    assert f"POST /connections at {server.url}" in done.err

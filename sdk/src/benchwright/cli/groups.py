@@ -70,11 +70,12 @@ def _global_options() -> list[click.Parameter]:
 
 
 class Command(click.Command):
-    """A command that takes the global options too."""
+    """A command that takes the global options too, but for those that it declares itself."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params.extend(_global_options())
+        own = {parameter.name for parameter in self.params}
+        self.params.extend(option for option in _global_options() if option.name not in own)
 
 
 class TableGroup(click.Group):

@@ -57,11 +57,23 @@ def price(text: str) -> tuple[str, dict[str, float]]:
     return model, dict(zip(("input", "output", "cached_input"), figures, strict=False))
 
 
+def _not_the_server(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Whoever writes --base-url here may mean the endpoint, and an endpoint must not be sent our token."""
+    if value is not None:
+        raise click.UsageError(
+            f"--base-url is the Benchwright server everywhere else. The address of the connection is --url {value}; to "
+            f"talk to another server, put it before the command: benchwright --base-url {value} connections "
+            f"{context.info_name} …",
+            context,
+        )
+
+
 def described(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options that say what a connection is."""
     for option in reversed(
         (
             click.option("--url", metavar="URL", help="Where it is, if not at the provider's own address."),
+            click.option("--base-url", hidden=True, expose_value=False, callback=_not_the_server),
             click.option(
                 "--secret", metavar="NAME", help="What opens it; else the secret whose rule matches the host."
             ),
