@@ -18,6 +18,7 @@ CODE_LANGUAGES = _words("code_languages")
 LINKS = _words("links")
 NARROWING = _words("narrowing")
 EITHER_OR = _words("either_or") | FILLERS
+OR = _words("or")
 MANNERS = _words("manners")
 SAMPLES = _words("samples")
 TRIALS = _words("trials")

@@ -9,6 +9,7 @@ from runs.finding.benchmarks.candidates import Candidate
 from runs.finding.benchmarks.names import HINTED, STRONG, Mention, Target, close
 from runs.finding.benchmarks.overlaps import Words, merged, settled
 from runs.finding.datasets import Named
+from runs.finding.vocabulary import OR
 from runs.finding.words import squash
 
 SHOWN = 8  # candidates of one question
@@ -31,7 +32,7 @@ def choose(said: Words, found: Sequence[Mention], outright: Sequence[Named]) -> 
     """``found``: every mention, overlapping ones too. ``outright``: data sets that are no entry's of the catalogue."""
     kept = settled(said, found)
     sure = merged([one for one in kept if one.weight >= STRONG])
-    doubtful = [one for one in kept if HINTED < one.weight < STRONG]
+    doubtful = [one for one in kept if HINTED < one.weight < STRONG or _alternative(one, sure, said)]
     listed = [*(one for mention in [*sure, *doubtful] for one in _meant(mention, said)), *map(_named, outright)]
     if len(sure) + len(doubtful) + len({one.ref for one in outright}) > 1:
         return _several(listed)
@@ -48,6 +49,14 @@ def choose(said: Words, found: Sequence[Mention], outright: Sequence[Named]) -> 
     if kept:
         return _unclear(kept, said)
     return _unresolved(said, strangers)
+
+
+def _alternative(one: Mention, sure: Sequence[Mention], said: Words) -> bool:
+    """Whether it is some words of a name right beside a sure one, joined by "or": both are named then."""
+    if one.weight > HINTED or any(target in other.targets for other in sure for target in one.targets):
+        return False
+    gaps = [said.text[min(one.stop, other.stop) : max(one.start, other.start)] for other in sure]
+    return any(squash(gap) in OR and gap.strip() != "" for gap in gaps)
 
 
 def forced(target: Target, part: str | None, said: Words, found: Sequence[Mention]) -> Outcome:

@@ -14,6 +14,7 @@ EXACT, OWN, OTHERS, SLIP, PIECE, HINTED = 1.0, 1.05, 0.95, 0.8, 0.75, 0.5
 STRONG = 0.7  # at least: a name that is meant; below, one that may be
 LONGEST = 9  # words of a name that are looked at
 MANY = 200  # words of a request: beyond, slips of the keyboard are no longer looked for
+_GENERIC = frozenset(("bench",))  # in many names: alone it is like none of them
 _JOINT = re.compile(r"[ \t\-_./'():&]{0,3}")
 
 
@@ -103,7 +104,7 @@ class Index:
         for start in range(len(words)):
             for stop in range(start + 1, len(words) + 1):
                 key = "".join(words[start:stop])
-                telling = [word for word in words[start:stop] if word not in FILLERS and not word.isdigit()]
+                telling = [word for word in words[start:stop] if word not in FILLERS | _GENERIC and not word.isdigit()]
                 if stop - start == len(words) or len(key) < 5 or not telling:
                     continue
                 weight = several if len(telling) > 1 else single
