@@ -103,7 +103,10 @@ class ForkBody(How):
 class ApproveBody(Body):
     """``POST /v1/runs/{id}/approve``: the answer to what the run asks. Empty = yes."""
 
-    choice: Name | None = Field(default=None, description="The id of one of the choices that the run offers.")
+    choice: Name | None = Field(
+        default=None,
+        description="The id of one of the choices that the run offers, or model:<model>@<place> where it asks for one.",
+    )
     edits: dict[str, Any] | None = Field(default=None, description="Fields of the plan to change, e.g. limit.")
 
 

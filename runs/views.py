@@ -89,6 +89,8 @@ def approve(request: HttpRequest, run_id: UUID) -> HttpResponse:
     said: dict[str, Any] = {}
     if request.POST.get("choice"):
         said["choice"] = request.POST["choice"]
+    if request.POST.get("other", "").strip():
+        said["choice"] = f"model:{request.POST['other'].strip()}"
     if request.POST.get("limit", "").strip():
         said["edits"] = {"limit": request.POST["limit"].strip()}
     try:

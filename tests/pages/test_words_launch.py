@@ -92,6 +92,16 @@ def test_a_question_is_answered_on_the_page(browser: Client, alice: User) -> Non
     assert (run.answers[0]["phase"], run.answers[0]["choice"]) == ("find", "c2")
 
 
+def test_where_a_model_is_asked_for_another_may_be_named(browser: Client, alice: User) -> None:
+    run = asking(alice)
+    assert 'name="other"' not in browser.get(f"/runs/{run.id}").content.decode()  # it asks for something else
+    Run.objects.filter(id=run.id).update(asked={**run.asked, "code": "unclear_model"})
+    assert 'name="other"' in browser.get(f"/runs/{run.id}").content.decode()
+    browser.post(f"/runs/{run.id}/approve", {"choice": "c1", "other": " echo@simulated "})
+    run.refresh_from_db()
+    assert (run.status, run.answers[0]["choice"]) == ("running", "model:echo@simulated")
+
+
 def test_a_wrong_choice_changes_nothing(browser: Client, alice: User) -> None:
     run = asking(alice)
     page = browser.post(f"/runs/{run.id}/approve", {"choice": "c9"}, follow=True).content.decode()

@@ -8,6 +8,7 @@ from django.conf import settings
 
 from accounts.models import User
 from accounts.principal import Principal
+from kernel.errors import DomainError
 from registry.models import Benchmark
 from runs import launching
 from runs.driver.deciding import approve
@@ -186,6 +187,17 @@ def test_it_asks_twice_and_forgets_no_answer(alice: User, work: Work) -> None:
     run = work(Run.objects.get(id=run.id))
     assert found(run)["source"]["ref"] == "mmlu"
     assert (run.sut["model"], run.sut["provider"]) == ("qwen/qwen3-32b", "openrouter")
+
+
+def test_another_model_than_those_offered_may_be_named(alice: User, work: Work) -> None:
+    run = work(asked(alice, "Run GSM8K, 2 samples, on gpt-4o or claude via simulated"))
+    assert run.asked["code"] == "unclear_model"
+    for unheard in ("echo@simulated", "model:echo", "model:echo@nowhere", "model:@simulated"):
+        with pytest.raises(DomainError, match="Or name another: model:"):
+            approve(launched.acting(alice), str(run.id), {"choice": unheard})
+    approve(launched.acting(alice), str(run.id), {"choice": "model:echo@simulated"})
+    run = work(Run.objects.get(id=run.id))
+    assert (run.sut["model"], run.sut["provider"]) == ("echo", "simulated")
 
 
 def test_it_goes_on_with_a_chosen_number(alice: User, work: Work) -> None:
