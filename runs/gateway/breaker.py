@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Hashable
 
 from kernel import env
+from runs.gateway.http.outbound import NO_CONNECTION
 
 BREAK_AFTER = 6  # different requests with bad answers in a row
 BREAK_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
@@ -32,21 +33,28 @@ class Caller:
         self.chance = False  # it was let in because it had waited too long and was never sent
 
 
+def told(*, silent: bool) -> str:
+    """What a provider with faults does, in words."""
+    return "has not answered" if silent else "has answered with faults"
+
+
 class ProviderDown(Exception):
     """The provider has answered with faults for ``seconds`` and this call may not wait any longer.
 
     ``own``: what the provider said to this very request, ``last``: what it said last to one of the same account.
+    ``silent``: no connection came about, so it said nothing at all.
     """
 
-    def __init__(self, seconds: float, own: str = "", last: str = "") -> None:
+    def __init__(self, seconds: float, own: str = "", last: str = "", *, silent: bool = False) -> None:
         super().__init__(f"faults for {seconds:.0f} s")
         self.seconds = seconds
         self.own = own
         self.last = last
+        self.silent = silent
 
     def words(self, label: str) -> str:
         """For people; ``label`` is the provider's name. The request's own trouble comes first."""
-        faults = f"{label} has answered with faults for {self.seconds:.0f} s"
+        faults = f"{label} {told(silent=self.silent)} for {self.seconds:.0f} s"
         if self.own:
             return f"{self.own}; {faults}"
         return f"{faults}; the last: {self.last}" if self.last else faults
@@ -66,6 +74,7 @@ class Breaker:
     def _reset(self) -> None:
         self.in_a_row = 0
         self.breaks = 0
+        self.silent = True  # none of the faults of this row was an answer: there was no connection
         self.since: float | None = None  # when the first fault of this row came
         self.stale = False  # the last probe was a request that had failed before, so it says little
         self.hopeless: float | None = None  # when a call had waited as long as it may
@@ -96,6 +105,7 @@ class Breaker:
         """Remembers a fault."""
         if self.since is None:
             self.since = now
+        self.silent = self.silent and said.startswith(NO_CONNECTION)
         self.cells[caller.cell] = said
         if caller.request:
             self.requests[caller.request] += 1
@@ -132,5 +142,8 @@ class Breaker:
         self.given_up.add(caller.cell)
         account, said = self.last
         return ProviderDown(
-            self.faulty_for(now), self.cells.get(caller.cell, ""), said if account == caller.account else ""
+            self.faulty_for(now),
+            self.cells.get(caller.cell, ""),
+            said if account == caller.account else "",
+            silent=self.silent,
         )

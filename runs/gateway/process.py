@@ -15,6 +15,7 @@ import psycopg
 from django.conf import settings
 
 from runs import gateway_keys
+from runs.gateway import breaker
 from runs.gateway.answers import Refused, error_body
 from runs.gateway.apis.base import Api
 from runs.gateway.apis.table import refuse_path
@@ -279,7 +280,8 @@ class Gateway:
         if not faults and not (pause and waiting):
             return None
         who = f"{lease.book.provider.name} ({lease.book.model})"
-        said = f"{who} has answered with faults for {max(1, round(faults))} s" if faults else f"429 from {who}"
+        does = breaker.told(silent=lease.book.pace.breaker.silent)
+        said = f"{who} {does} for {max(1, round(faults))} s" if faults else f"429 from {who}"
         then = f"next try in {_span(pause)}" if pause else "it is being tried again"
         return f"{said}, {then}" + (f", {waiting} calls wait" if waiting > 1 else "")
 

@@ -33,6 +33,19 @@ async def _opened() -> Pace:
     return key
 
 
+async def test_h22_a_host_that_nobody_reaches_is_not_told_as_answering(quick: Callable[..., None]) -> None:
+    quick(pauses=(100.0,), patience=0.1)
+    for last, words in (("no connection to the provider: refused", "has not answered"), ("500 kaboom", "with faults")):
+        key = Pace()
+        for n in range(BREAK_AFTER):
+            await key.enter(_caller(f"cell {n}"))
+            said = "no connection to the provider: refused" if n < BREAK_AFTER - 1 else last
+            key.leave(ok=False, failed=True, caller=_caller(f"cell {n}"), said=said)
+        with pytest.raises(ProviderDown) as down:
+            await key.enter(_caller("cell 0"))
+        assert words in down.value.words("vLLM")
+
+
 async def _waits(key: Pace, caller: Caller) -> "asyncio.Task[None]":
     waiting = asyncio.ensure_future(key.enter(caller))
     await asyncio.sleep(0)

@@ -18,6 +18,7 @@ CONNECT_SECONDS = 10.0
 FIRST_BYTE_SECONDS = env.number("BENCHWRIGHT_MODEL_FIRST_BYTE_SECONDS", 600, least=0.1)
 IDLE_SECONDS = env.number("BENCHWRIGHT_MODEL_IDLE_SECONDS", 120, least=0.1)  # between two pieces of an answer
 TOTAL_SECONDS = env.number("BENCHWRIGHT_MODEL_TOTAL_SECONDS", 900, least=0.1)
+NO_CONNECTION = "no connection to the provider"  # begins what is said of a host that does not answer
 KEEP_SECONDS = 45.0  # an idle connection is dropped before most servers drop it
 
 
@@ -297,7 +298,7 @@ class Pool:
         except ssl.SSLCertVerificationError as bad:
             raise UpstreamError("tls", f"the provider's certificate is not trusted: {bad.verify_message}") from None
         except OSError as bad:
-            raise UpstreamError("connect", f"no connection to the provider: {bad.strerror or bad}") from None
+            raise UpstreamError("connect", f"{NO_CONNECTION}: {bad.strerror or bad}") from None
         self.open.add(conn)
         return conn
 
