@@ -106,12 +106,14 @@ def summary(run: Run, parent: Run) -> dict[str, Any]:
             "after": passed_after / scored if scored else None,
         },
         "test": {"name": "exact sign test", "gained": gained, "lost": lost, "p_value": p},
-        "verdict": verdict(found, gained, lost, p, rescored=run.fork_mode == "rescore"),
+        "verdict": verdict(found, gained, lost, p, rescored=run.fork_mode == "rescore", shared=shared),
     }
 
 
-def verdict(found: dict[str, int], gained: int, lost: int, p: float, *, rescored: bool) -> str:
+def verdict(found: dict[str, int], gained: int, lost: int, p: float, *, rescored: bool, shared: int = 1) -> str:
     """``3 fixed, 1 broken; can't tell these apart (exact sign test, p = 0.62).``"""
+    if not shared:
+        return "No cell has ended in both."
     if not any(found.values()):
         return "Every cell that both have ended alike."
     parts = [f"{found['fixed']:,} fixed, {found['broken']:,} broken"]

@@ -50,7 +50,11 @@ def retry(data: Data) -> str:
 
 def _progress(data: Data) -> str:
     rate = f", {data['rate_per_s']:.1f} a second" if data.get("rate_per_s") else ""
-    flight = f", {plural(data['in_flight'], 'cell')} at work" if data.get("in_flight") is not None else ""
+    flight = (
+        f", {plural(data['in_flight'], 'cell')} under way, those that wait included"
+        if data.get("in_flight") is not None
+        else ""
+    )
     waits = f". Waiting: {data['waiting']}" if data.get("waiting") else ""
     measured = f". {data['estimate']['basis']}" if data.get("estimate") else ""
     return f"{data['done']:,} of {data['total']:,}{rate}{flight}{waits}{measured}"

@@ -140,7 +140,7 @@ def _line(run: Run, progress: Mapping[str, Any], waits: Waits) -> tuple[str, boo
         return _waiting_line(waits), True
     if progress.get("waiting"):
         waiting = words.one_line(progress["waiting"])
-        return waiting if waiting.lower().startswith("wait") else f"Waiting on {waiting}", True
+        return waiting if waiting.lower().startswith("wait") else f"Waiting: {waiting}", True
     if run.planned and ended >= run.planned:
         return "All tasks have ended. Writing the summary.", False
     if not ended:

@@ -67,13 +67,19 @@ def dollars(micro_cents: int) -> str:
     if micro_cents == 0:
         return "$0.00"
     if amount < 0.0001:
-        return "under $0.0001"
+        return _digits(micro_cents)
     return f"${amount:,.2f}" if amount >= 0.0995 else f"${amount:.3f}" if amount >= 0.00995 else f"${amount:.4f}"
 
 
 def per_task(micro_cents: int) -> str:
-    """Four decimals, as every price of one task."""
-    return f"${micro_cents / MICRO_CENTS_PER_DOLLAR:.4f}"
+    """Four decimals, as every price of one task; more where those would say nothing."""
+    amount = micro_cents / MICRO_CENTS_PER_DOLLAR
+    return _digits(micro_cents) if 0 < amount < 0.0001 else f"${amount:.4f}"
+
+
+def _digits(micro_cents: int) -> str:
+    """All digits of a tiny sum: ``$0.00002``."""
+    return f"${micro_cents / MICRO_CENTS_PER_DOLLAR:.8f}".rstrip("0")
 
 
 UNKNOWN = "price unknown"

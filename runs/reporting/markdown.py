@@ -76,7 +76,10 @@ def _not_passed(facts: Json) -> list[str]:
         lines += [f"The first says: {text(group['message'], 300)}", ""] if group["message"] else []
         for alike in group["groups"]:
             named = ", ".join(text(each["task_id"], 60) for each in alike["examples"])
-            lines.append(f"- {alike['count']:,} alike ({named}): {text(alike['examples'][0]['text'], 200) or 'empty'}")
+            of = f" of the first {group['compared']:,}" if group["compared"] < group["count"] else ""
+            lines.append(
+                f"- {alike['count']:,} alike{of} ({named}): {text(alike['examples'][0]['text'], 200) or 'empty'}"
+            )
         lines.append("")
     return lines
 

@@ -153,7 +153,8 @@ def _failures(run: Run, answers: bool) -> list[str]:
         for alike in classes.alike(run, group, answers=answers)[:3]:
             named = ", ".join(words.one_line(each["task_id"], 60) for each in alike["examples"])
             seen = words.one_line(alike["examples"][0]["text"], 160)
-            told.append(f"  {alike['count']:,} alike, such as {named}" + (f": {seen}" if seen else " (no text)"))
+            of = f" of the first {classes.LOOKED_AT:,}" if group["count"] > classes.LOOKED_AT else ""
+            told.append(f"  {alike['count']:,} alike{of}, such as {named}" + (f": {seen}" if seen else " (no text)"))
     return told
 
 

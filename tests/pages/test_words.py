@@ -13,7 +13,7 @@ from runs.pages.event_words import halt_words, ordinal, said
 @pytest.mark.parametrize(
     ("dollars", "shown"),
     [(0, "$0.00"), (2, "$2.00"), (0.018, "$0.018"), (0.0996, "$0.10"), (0.0014, "$0.0014"), (1234.5, "$1,234.50"),
-     (0.00000001, "under $0.0001")],
+     (0.00000001, "$0.00000001"), (0.00002, "$0.00002")],
 )  # fmt: skip
 def test_it_writes_money_with_the_digits_that_say_something(dollars: float, shown: str) -> None:
     assert words.dollars(round(dollars * MICRO_CENTS_PER_DOLLAR)) == shown
@@ -89,7 +89,7 @@ def test_it_counts_in_ordinals() -> None:
         ("PhaseProgress", {"done": 5, "total": 50, "estimate": {"basis": "Measured: 5 cells."}},
          "5 of 50. Measured: 5 cells."),
         ("PhaseProgress", {"done": 5, "total": 50, "rate_per_s": 2.0, "in_flight": 3},
-         "5 of 50, 2.0 a second, 3 cells at work"),
+         "5 of 50, 2.0 a second, 3 cells under way, those that wait included"),
         ("LimitWarning", {"limit": "run.cost", "message": "It may come to it."}, "run.cost: It may come to it."),
         ("RunHalted", {"halt_reason": "limit_exceeded:run.cost"}, "Stopped at its cost ceiling (run.cost)."),
         ("RunHalted", {"halt_reason": "user", "note": "enough"}, "Stopped by its owner: “enough”"),

@@ -131,6 +131,7 @@ def sentence(counts: Mapping[str, int], scored: int) -> str:
     """What an audit that looked at outputs says, in one or two sentences."""
     looked = f"A second reader looked at {words.plural(counts['looked_at'], 'output')}"
     looked += f" of {scored:,}" if counts["looked_at"] < scored else ""
+    looked += f" and could not read {counts['unread']:,} of them" if counts.get("unread") else ""
     said = []
     if counts["missed"]:
         said.append(f"your scorer probably misses {words.plural(counts['missed'], 'right answer')}")
@@ -139,7 +140,8 @@ def sentence(counts: Mapping[str, int], scored: int) -> str:
     if counts["differs"]:
         said.append(f"from {words.plural(counts['differs'], 'answer')} that did not pass it takes another program")
     if not said:
-        return f"{looked} and read none otherwise than the scorer."
+        none = "none" if not counts.get("unread") else "of the others none"
+        return f"{looked} and read {none} otherwise than the scorer."
     return f"{looked}: {', and '.join(said)}."
 
 
