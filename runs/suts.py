@@ -30,8 +30,8 @@ class BoundSut:
 def bind(principal: Principal, asked: Sut) -> BoundSut:
     """Provider, base URL and key of what was asked.
 
-    Raises DomainError: validation_failed (unknown provider or connection, params too large), not_available (no base
-    URL), missing_secret (no key for the host).
+    Raises DomainError: validation_failed (unknown provider or connection, params too large, a key over http),
+    not_available (no base URL), missing_secret (no key for the host).
     """
     if len(strict_json.dumps(asked.params)) > PARAMS_BYTES:
         raise invalid(["body", "sut", "params"], f"sut.params may hold {PARAMS_BYTES} bytes")
@@ -53,7 +53,7 @@ def bind(principal: Principal, asked: Sut) -> BoundSut:
         "connection": None,
     }
     if connection is None:
-        return BoundSut(sut, _key(principal, provider, providers.host(provider.name)))
+        return _kept_from_the_clear(BoundSut(sut, _key(principal, provider, providers.host(provider.name))))
     sut |= {"connection": connection.pk, "connection_name": connection.name}
     sut |= {"params": _pinned(asked.params, connection)}
     if connection.prices:
@@ -61,7 +61,19 @@ def bind(principal: Principal, asked: Sut) -> BoundSut:
     if "limits" in connection.metadata:
         sut["limits"] = connection.metadata["limits"]
     host = setting_up.key_host(provider.name, connection.base_url)
-    return BoundSut(sut, _own_key(connection, host) or _key(principal, provider, host))
+    return _kept_from_the_clear(BoundSut(sut, _own_key(connection, host) or _key(principal, provider, host)))
+
+
+def _kept_from_the_clear(bound: BoundSut) -> BoundSut:
+    """Raise validation_failed where the key would have to travel over plain http: the gateway would end the run."""
+    if bound.key.get("kind") == "secret" and setting_up.in_the_clear(bound.sut["provider"], bound.sut["base_url"]):
+        raise invalid(
+            ["body", "sut", "connection" if bound.sut["connection"] else "provider"],
+            f"A key is never sent over plain http, and {bound.sut['base_url']} is that. Give the connection an https "
+            f"base_url; if the endpoint needs no key, take the secret off the connection, and {bound.key['host']} off "
+            "the secret's rules.",
+        )
+    return bound
 
 
 def _connection(principal: Principal, asked: Sut) -> Connection | None:

@@ -50,6 +50,7 @@ def create(principal: Principal, name: str, wanted: Wanted, secret: str | None) 
     _refuse_secrets(name, wanted)
     fields = {**checked(wanted), "name": name, "kind": wanted.kind, "provider": wanted.provider}
     fields["secret"] = _secret(principal, wanted.provider, secret)
+    _refuse_in_the_clear(fields["secret"], wanted.provider, fields["base_url"])
     return acts.create(principal, fields, key_host(wanted.provider, fields["base_url"]))
 
 
@@ -70,6 +71,7 @@ def update(
     edits = {name: fields.get(name, value) for name, value in changes.items()}
     if "secret" in changes:
         edits["secret"] = _secret(principal, found.provider, changes["secret"])
+    _refuse_in_the_clear(edits.get("secret", found.secret), found.provider, fields["base_url"])
     host = key_host(found.provider, fields["base_url"])
     return acts.update(principal, found, edits, host, seen)
 
@@ -79,6 +81,26 @@ def _secret(principal: Principal, provider: str, reference: str | None) -> Secre
     if reference and provider == "simulated":
         raise invalid(["body", "secret"], "The simulated model needs no key: leave secret out.")
     return acts.owned_secret(principal, reference) if reference else None
+
+
+def in_the_clear(provider: str, base: str) -> bool:
+    """Whether a key sent to a connection's base URL would travel over plain http, as the gateway never lets it.
+
+    The address that the operator's environment sets for a provider is trusted with the key.
+    """
+    known = provider in providers.PROVIDERS
+    trusted = known and providers.is_overridden(provider) and base in ("", providers.base_url(provider))
+    where = base or (providers.base_url(provider) if known else "")
+    return where.startswith("http:") and not trusted
+
+
+def _refuse_in_the_clear(secret: Secret | None, provider: str, base: str) -> None:
+    if secret is not None and in_the_clear(provider, base):
+        raise invalid(
+            ["body", "base_url"],
+            "A key is never sent over plain http: give an https base_url, or leave the secret out if the endpoint "
+            "needs no key.",
+        )
 
 
 def _refuse_secrets(name: str, wanted: Wanted) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kernel.errors import DomainError
 from runs import finishing, limits, suts
 from runs.connections import setting_up
 from runs.fingerprint import fingerprint
@@ -281,3 +282,23 @@ def test_the_simulated_model_may_have_a_connection_that_needs_nothing(api, alice
     assert (refused.status, refused.json["errors"][0]["loc"]) == (422, ["body", "secret"])
     run = launched.launch(alice, sut={"model": "echo", "connection": "box"})
     assert (run.sut["provider"], run.sut["connection"], run.sut_key) == ("simulated", made.json["id"], {"kind": "none"})
+
+
+def test_a_key_is_not_set_up_to_travel_in_the_clear(api, alice, caller, secret, settings, monkeypatch):
+    settings.SINGLE_USER = True
+    door, plain, safe = api(alice), "http://llm.example.com/v1", "https://llm.example.com/v1"
+    refused = add(door, provider="vllm", base_url=plain, secret="BOX_KEY")
+    assert (refused.status, code(refused)) == (422, "validation_failed")
+    assert "never sent over plain http" in str(refused.json["errors"])
+    keyed = add(door, provider="vllm", base_url=safe, secret="BOX_KEY").json["id"]
+    assert door.patch(f"connections/{keyed}", {"base_url": plain}).status == 422
+    bare = add(door, name="bare", provider="vllm", base_url=plain).json["id"]
+    assert door.patch(f"connections/{bare}", {"secret": "BOX_KEY"}).status == 422
+    with pytest.raises(DomainError, match="never sent over plain http"):  # the rule matches its host by itself
+        suts.bind(caller, Sut(model="m", connection="bare"))
+    Connection.objects.filter(pk=keyed).update(base_url=plain)
+    with pytest.raises(DomainError, match="never sent over plain http"):
+        suts.bind(caller, Sut(model="m", connection=keyed))
+    monkeypatch.setenv("BW_PROVIDER_VLLM_BASE_URL", plain)
+    assert suts.bind(caller, Sut(model="m", connection=keyed)).key["kind"] == "secret"
+    assert door.patch(f"connections/{bare}", {"secret": "BOX_KEY"}).status == 200
