@@ -111,3 +111,9 @@ def test_a_refusal_by_who_knows_where_names_the_server(server: Any, reply: Any, 
     done = call("connections", "add", "box", "--provider", "vllm")
     assert (done.code, done.out) == (5, "")
     assert f"POST /connections at {server.url}" in done.err
+
+
+def test_it_takes_the_secret_off(server: Any, call: Any) -> None:
+    assert call("connections", "set", "box", "--no-secret").code == 0
+    assert server.calls[1].json == {"secret": None}
+    assert call("connections", "set", "box", "--no-secret", "--secret", "K").code == 2

@@ -124,13 +124,16 @@ def add(name: str, provider: str, compute: bool, **given: Any) -> None:
 @click.command("set", cls=Command)
 @click.argument("name")
 @click.option("--rename", metavar="NEW", help="Another name.")
+@click.option("--no-secret", is_flag=True, help="Take its secret off.")
 @described
-def change(name: str, rename: str | None, **given: Any) -> None:
+def change(name: str, rename: str | None, no_secret: bool, **given: Any) -> None:
     """Change some of a connection; the rest stays. Runs under way keep what they were launched with."""
+    if no_secret and given["secret"]:
+        raise click.UsageError("--secret and --no-secret exclude each other.")
     state = state_of()
     client = state.client()
     found = plain(find(client, name))
-    changes = fields(given, found) | ({"name": rename} if rename else {})
+    changes = fields(given, found) | ({"name": rename} if rename else {}) | ({"secret": None} if no_secret else {})
     if not changes:
         raise click.UsageError("Say what to change; `benchwright connections set --help` lists what can be.")
     show(state, client.connections.update(found["id"], **changes))
