@@ -12,6 +12,9 @@ from registry import visibility
 from registry.models import Benchmark, Impl, ImplRegistration, Subset, Task
 
 KIND_LIMIT = 80
+# Labels of scorers that runs made: by the plan's own rule, by a plan that was edited, by a fork's description.
+BY_RULE, BY_EDIT, BY_FORK = "builtin: ", "edited: ", "fork: "
+_EXPERIMENT = Q(label__startswith=BY_EDIT) | Q(label__startswith=BY_FORK)
 
 
 class TaskRow(NamedTuple):
@@ -100,8 +103,10 @@ def impl(principal: Principal | None, ref: str | None, subset: Subset) -> Impl:
     """The scorer that ``ref`` means on this subset.
 
     ``ref``: an id, ``latest``, ``latest:<label>`` (``latest:official``: only the benchmark owner's), or None: the
-    subset's own grader, else the newest of the benchmark's owner, else the account's newest. DomainError
-    ``not_found``, or ``validation_failed`` where the impl belongs to another subset.
+    subset's own grader, else the newest of the benchmark's owner, else the account's newest: none that a fork or an
+    edited plan made, and one that failed its self-test only where there is no other.
+
+    DomainError ``not_found``, or ``validation_failed`` where the impl belongs to another subset.
     """
     if ref is not None and ref != "latest" and not ref.startswith("latest:"):
         found = registration(principal, ref).impl
@@ -122,12 +127,29 @@ def impl(principal: Principal | None, ref: str | None, subset: Subset) -> Impl:
     return newest.impl
 
 
+def own_scorer(principal: Principal, subset: Subset) -> ImplRegistration | None:
+    """The scorer that somebody registered for this subset: its own grader, else the newest of the benchmark's owner,
+    else the account's.
+
+    None that a run made of a plan or for a fork, and none that failed its self-test.
+    """
+    rows = visibility.registrations(principal).filter(impl__subset=subset).select_related("impl")
+    rows = rows.exclude(_EXPERIMENT).exclude(label__startswith=BY_RULE).exclude(impl__verdict__ok=False)
+    return _default(rows.order_by("-created_at", "-pk"), subset)
+
+
+def _default(rows: QuerySet[ImplRegistration], subset: Subset) -> ImplRegistration | None:
+    official = rows.filter(owner=subset.benchmark.owner_id)
+    own = official.filter(impl__grader=subset.grader).first() if subset.grader is not None else None
+    return own or official.first() or rows.first()
+
+
 def _newest(principal: Principal | None, ref: str | None, subset: Subset) -> ImplRegistration | None:
     rows = visibility.registrations(principal).filter(impl__subset=subset).order_by("-created_at", "-pk")
     official = rows.filter(owner=subset.benchmark.owner_id)
     if ref is None:
-        own = official.filter(impl__grader=subset.grader).first() if subset.grader is not None else None
-        return own or official.first() or rows.first()
+        tried = rows.exclude(_EXPERIMENT)
+        return _default(tried.exclude(impl__verdict__ok=False), subset) or _default(tried, subset)
     label = ref.partition(":")[2]
     if label == "official":
         return official.first()

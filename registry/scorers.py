@@ -33,8 +33,9 @@ def create(
     network: Sequence[str] = (),
     judge: Mapping[str, Any] | None = None,
     isolation: str = "batch",
+    relabel: bool = True,
 ) -> ImplRegistration:
-    """Register a scorer: raw ``code``, or a ``grader`` that we compile.
+    """Register a scorer: raw ``code``, or a ``grader`` that we compile. ``relabel``: one that is there too.
 
     DomainError ``not_found``, ``subset_incomplete``, ``validation_failed`` (with the line), ``not_available``,
     ``secret_in_payload``.
@@ -59,7 +60,7 @@ def create(
     else:
         full, text = None, scorer_code.check(code or "")
     impl = _shared(subset, text, pass_threshold, _hosts(network), judge, isolation, full)
-    return _register(principal, impl, label, description)
+    return _register(principal, impl, label, description, relabel=relabel)
 
 
 def copy(
@@ -170,7 +171,7 @@ def _shared(
 
 
 def _register(
-    principal: Principal, impl: Impl, label: str, description: str, *, copied: bool = False
+    principal: Principal, impl: Impl, label: str, description: str, *, copied: bool = False, relabel: bool = True
 ) -> ImplRegistration:
     """The account's registration, made or found. Registering the same bytes again renames them at most."""
     registration, new = ImplRegistration.objects.get_or_create(
@@ -179,9 +180,9 @@ def _register(
         deleted_at=None,
         defaults={"label": label, "description": description, "copied": copied},
     )
-    if not new and (label or description or (registration.copied and not copied)):
-        registration.label = label or registration.label
-        registration.description = description or registration.description
+    if not new and ((relabel and (label or description)) or (registration.copied and not copied)):
+        registration.label = (relabel and label) or registration.label
+        registration.description = (relabel and description) or registration.description
         registration.copied = registration.copied and copied
         registration.save()
     return registration

@@ -4,6 +4,7 @@ from registry.graders.checks import check_rows
 from registry.graders.compiling import compile_grader, reader_modules
 from registry.graders.judging import GRADER_SECONDS, isolation, judging
 from registry.graders.schema import validate_grader
+from registry.graders.telling import told
 
 __all__ = [
     "GRADER_SECONDS",
@@ -12,5 +13,6 @@ __all__ = [
     "isolation",
     "judging",
     "reader_modules",
+    "told",
     "validate_grader",
 ]

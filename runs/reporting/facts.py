@@ -12,6 +12,7 @@ from django.db.models import Count, F, Max, Q
 from kernel.clock import stamp
 from kernel.money import known
 from kernel.version import VERSION as CODE
+from registry import graders
 from runs import events, gateway_keys, queries
 from runs.fingerprint import fingerprint
 from runs.models import ModelCall, Run, TaskResult
@@ -165,6 +166,7 @@ def _provenance(run: Run) -> dict[str, Any]:
         "slice": run.task_positions is not None,
         "impl": marks["parts"]["impl"],
         "grader": run.impl.grader.get("kind") if run.impl is not None and run.impl.grader else None,
+        "grader_told": graders.told(run.impl.grader) if run.impl is not None and run.impl.grader else None,
         "harness": marks["parts"]["harness"],
         "model": marks["parts"]["model"],
         "served": [{"name": name, "calls": calls} for name, calls in served],

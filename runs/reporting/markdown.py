@@ -163,7 +163,7 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
         ("Tasks", f"{found['tasks']:,}{' (a slice)' if found['slice'] else ''}"),
         ("Scorer", impl.get("id")),
         ("Scorer's code, SHA-256", impl.get("code_sha256")),
-        ("Grader", found["grader"]),
+        ("Grader", found.get("grader_told") or found["grader"]),
         ("Pass threshold", impl.get("pass_threshold")),
         ("Judge", f"{judge['model']} via {judge['provider']}" if judge else None),
         ("Judge served", _served(judge.get("served") or ())),

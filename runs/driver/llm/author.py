@@ -14,6 +14,7 @@ from accounts.principal import Principal
 from kernel import secret_signs
 from kernel.errors import DomainError
 from registry import graders, scorer_code, scorers, verdicts
+from registry import queries as registry
 from registry.models import Impl
 from runs.artifacts import records
 from runs.compute.base import Compute
@@ -178,9 +179,10 @@ def _is_as_it_was(run: Run, code: str) -> bool:
 def _registered(run: Run, handed: Handed) -> Impl:
     owner = Principal(run.owner, frozenset(), "")
     name = str((run.driver or {}).get("model", "driver"))
+    label = f"{registry.BY_FORK if run.description else ''}authored by {name}"[:200]
     made = scorers.create(
-        owner, run.subset_id or "", code=handed.code, grader=handed.grader, label=f"authored by {name}"[:200],
-        description=handed.what_changed,
+        owner, run.subset_id or "", code=handed.code, grader=handed.grader, label=label,
+        description=handed.what_changed, relabel=False,
     )  # fmt: skip
     return made.impl
 

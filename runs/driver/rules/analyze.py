@@ -42,9 +42,10 @@ async def analyze(context: Context, found: Mapping[str, Any]) -> Rows:
     # In a thread: many rows take seconds, in which the lease must be kept.
     analysed = await asyncio.to_thread(_analysed, run, whole, edits)
     doc = await _doc(context, found, whole, analysed, edits)
+    if not edits.grader:
+        doc |= plans.scored_by(await context.orm(subsets.scorer_known, run.owner, whole, analysed))
     plans.approved(run, doc, analysed.faults)
     subset = await context.orm(subsets.kept, run.owner, whole, analysed)
-    doc["impl"] = None if edits.grader else await context.orm(subsets.impl_of, run.owner, subset)
     return plans.rows_of(subset.pk, subset.revision, subset.task_count, doc, edits)
 
 
@@ -53,8 +54,9 @@ async def _ready(context: Context, found: Mapping[str, Any], source: Mapping[str
     run = context.run
     subset = await context.orm(ready.subset_of, run, source, plans.choices(run))
     doc = await context.orm(ready.plan_of, run, subset, found, edits)
+    if not edits.grader:
+        doc |= plans.scored_by(await context.orm(subsets.scorer_of, run.owner, subset))
     plans.approved(run, doc, [*edits.faults, *grader_faults(doc["grader"] if edits.grader else None)])
-    doc["impl"] = None if edits.grader else await context.orm(subsets.impl_of, run.owner, subset)
     return plans.rows_of(subset.pk, subset.revision, subset.task_count, doc, edits)
 
 

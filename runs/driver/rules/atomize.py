@@ -8,6 +8,7 @@ from kernel import strict_json
 from kernel.errors import DomainError
 from registry import graders, queries, scorers, verdicts
 from registry.models import Impl, Subset
+from runs.analysis import grading
 from runs.artifacts import records
 from runs.compute.base import Compute, ComputeFault
 from runs.compute.table import COMPUTE
@@ -24,6 +25,11 @@ OTHERWISE = (
     "Name a model as the run's driver, which can rewrite a scorer; or register the scorer that you mean "
     "(POST /v1/impls) and launch with impl=."
 )
+NO_GRADER = (
+    'Choose one in the plan (metadata: {"autonomous": false}, then edits.grader, such as {"kind": "contains"}), name a '
+    "model as the run's driver or as judge (phase_models.judge), or register a scorer of the subset (POST /v1/impls) "
+    "and launch with impl=."
+)
 MEND = "Register a corrected scorer (POST /v1/impls) and launch with impl=, or choose another grader in the plan."
 
 
@@ -33,46 +39,41 @@ async def atomize(context: Context, found: Mapping[str, Any], plan: Mapping[str,
     """
     run = context.run
     if run.description:
-        return await _proven(context, plan, await context.orm(_changed, run, plan), reused=False)
-    impl = await context.orm(_existing, run, plan)
+        return await _proven(context, plan, *await context.orm(_changed, run, plan))
+    if plan.get("impl") is not None:
+        return await _proven(context, plan, await context.orm(_named, run, plan["impl"]), reused=True)
     grader = plan.get("grader")
-    if impl is not None:
-        may_author = grader is not None and plan.get("impl") is None
-        try:
-            return await _proven(context, plan, impl, reused=True)
-        except PhaseError as error:
-            if error.code != "scorer_unproven" or not may_author:
-                raise
     if grader is None:
-        raise PhaseError("scorer_unproven", "No scorer of these rows exists, and their kind has no grader.", INSTEAD)
-    return await _proven(context, plan, await context.orm(_authored, run, grader), reused=False)
-
-
-def _existing(run: Run, plan: Mapping[str, Any]) -> Impl | None:
-    """The impl that the plan names; else the one that the subset has, unless the plan's grader was chosen by hand."""
-    named = plan.get("impl")
+        raise PhaseError("scorer_unproven", "No scorer of these rows exists, and their kind has no grader.", NO_GRADER)
     edits = (answer_to(run, "analyze") or {}).get("edits") or {}
-    if named is None and edits.get("grader") is not None:
-        return None
+    by = queries.BY_EDIT if edits.get("grader") is not None else queries.BY_RULE
+    return await _proven(context, plan, *await context.orm(_authored, run, grader, by))
+
+
+def _named(run: Run, impl: str) -> Impl:
+    """The impl that the plan names."""
     try:
-        return queries.impl(_owner(run), named, _subset(run))
+        return queries.impl(_owner(run), impl, _subset(run))
     except DomainError as error:
-        if named is None:
-            return None
         raise PhaseError(error.code, error.detail, INSTEAD) from None
 
 
-def _authored(run: Run, grader: Mapping[str, Any], threshold: float = 1.0) -> Impl:
-    """The grader as an impl of the run's owner: the same one each time."""
+def _authored(run: Run, grader: Mapping[str, Any], by: str, threshold: float = 1.0) -> tuple[Impl, bool]:
+    """The grader as an impl of the run's owner: the same one each time; and whether it was there already.
+
+    ``by``: how a new one's label begins. One that is there keeps its own label.
+    """
+    owner, subset = _owner(run), _subset(run)
+    held = set(queries.registrations(owner, None).filter(impl__subset=subset).values_list("impl_id", flat=True))
     try:
-        label = f"builtin: {grader.get('kind')}"
-        made = scorers.create(_owner(run), _subset(run).pk, grader=grader, label=label, pass_threshold=threshold)
+        label = f"{by}{grader.get('kind')}"
+        made = scorers.create(owner, subset.pk, grader=grader, label=label, pass_threshold=threshold, relabel=False)
     except DomainError as error:
         raise PhaseError("scorer_unproven", f"The plan's grader can't be used: {error.detail}", MEND) from None
-    return made.impl
+    return made.impl, made.impl_id in held
 
 
-def _changed(run: Run, plan: Mapping[str, Any]) -> Impl:
+def _changed(run: Run, plan: Mapping[str, Any]) -> tuple[Impl, bool]:
     """The scorer that a fork starts from, with what its description asks for."""
     base = _base(run, plan)
     if base is None:
@@ -91,7 +92,7 @@ def _changed(run: Run, plan: Mapping[str, Any]) -> Impl:
     if made == grader:
         words = "The scorer does so already: its grader says what the description asks for, so nothing would change."
         raise PhaseError("cannot_apply", words, OTHERWISE)
-    return _authored(run, made, threshold)
+    return _authored(run, made, queries.BY_FORK, threshold)
 
 
 def _base(run: Run, plan: Mapping[str, Any]) -> tuple[dict[str, Any], float] | None:
@@ -109,7 +110,7 @@ def _base(run: Run, plan: Mapping[str, Any]) -> tuple[dict[str, Any], float] | N
     return graders.validate_grader(grader), impl.pass_threshold if impl is not None else 1.0
 
 
-async def _proven(context: Context, plan: Mapping[str, Any], impl: Impl, *, reused: bool) -> Scorer:
+async def _proven(context: Context, plan: Mapping[str, Any], impl: Impl, reused: bool) -> Scorer:
     verdict = await _verdict(context, impl, plan.get("chance"))
     await context.orm(_store, context.run, verdict)
     if not verdict["ok"]:
@@ -117,7 +118,7 @@ async def _proven(context: Context, plan: Mapping[str, Any], impl: Impl, *, reus
         raise PhaseError("scorer_unproven", _told(verdict, answers=answers), MEND)
     doc: dict[str, Any] = {"verdict": verdicts.shown(verdict, answers=False)}
     if impl.grader is not None:
-        doc["grader"] = impl.grader
+        doc |= {"grader": impl.grader, "scorer": f"{grading.in_words(impl.grader)} ({graders.told(impl.grader)})"}
     return Scorer(impl.pk, reused, doc)
 
 

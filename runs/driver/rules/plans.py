@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from registry import graders
+from registry.models import ImplRegistration
 from runs import launch_options, limits, plan
 from runs.analysis import estimating
 from runs.analysis.edits import Edits
 from runs.analysis.edits import read as read_edits
 from runs.driver.base import Asks, Rows
 from runs.models import Run
+from runs.pages.words import one_line
 
 Json = dict[str, Any]
 
@@ -46,6 +49,17 @@ def approved(run: Run, doc: Json, faults: list[Json]) -> None:
         asked,
         "Approve it (runs.approve), with edits of limit, part, kind, fields or grader if you like; or halt the run.",
     )
+
+
+def scored_by(own: ImplRegistration | None) -> Json:
+    """What the plan says of a scorer that was registered for its tasks: id, label, grader. Nothing where none was."""
+    if own is None:
+        return {}
+    grader = graders.validate_grader(own.impl.grader) if own.impl.grader is not None else None
+    how = graders.told(grader) if grader is not None else "code"
+    label = f" “{one_line(own.label, 100)}”" if own.label else ""
+    words = f"The subset's own scorer{label} ({own.impl_id}): {how}."
+    return {"impl": own.impl_id, "impl_label": own.label, "grader": grader, "scorer": words}
 
 
 def counts(run: Run, found: Mapping[str, Any], edits: Edits, available: int) -> Json:

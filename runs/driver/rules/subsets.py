@@ -8,10 +8,9 @@ from django.db import connection, transaction
 
 from accounts.models import User
 from accounts.principal import Principal
-from kernel.errors import DomainError
 from registry import authoring, queries
 from registry.content_ids import row_digest, subset_id
-from registry.models import Benchmark, Subset
+from registry.models import Benchmark, ImplRegistration, Subset
 from registry.rows import MAX_ROWS
 from runs.analysis.planning import Analysed
 from runs.driver.rules.places import Whole
@@ -25,19 +24,26 @@ def kept(owner: User, whole: Whole, analysed: Analysed) -> Subset:
     """The subset that holds these tasks; the same tasks of the same benchmark are the same subset."""
     principal = Principal(owner, frozenset(), "")
     _alone(owner, whole)
-    benchmark = _benchmark(principal, whole, analysed)
-    tasks = analysed.made.tasks
-    content = subset_id(benchmark.pk, (row_digest(task) for task in tasks))
-    found = Subset.objects.filter(benchmark=benchmark, content_id=content, deleted_at=None).first()
-    return found or _created(principal, benchmark, whole, analysed, tasks)
+    benchmark = _known(principal, whole) or _new(principal, whole, analysed)
+    return _held(benchmark, analysed) or _created(principal, benchmark, whole, analysed, analysed.made.tasks)
 
 
-def impl_of(owner: User, subset: Subset) -> str | None:
-    """A scorer that the subset has already."""
-    try:
-        return queries.impl(Principal(owner, frozenset(), ""), None, subset).pk
-    except DomainError:
-        return None
+def scorer_known(owner: User, whole: Whole, analysed: Analysed) -> ImplRegistration | None:
+    """The scorer that was registered for these tasks, if they are here already. Nothing is stored."""
+    benchmark = _known(Principal(owner, frozenset(), ""), whole)
+    subset = _held(benchmark, analysed) if benchmark is not None else None
+    return scorer_of(owner, subset) if subset is not None else None
+
+
+def scorer_of(owner: User, subset: Subset) -> ImplRegistration | None:
+    """The scorer that was registered for this subset, with its impl."""
+    return queries.own_scorer(Principal(owner, frozenset(), ""), subset)
+
+
+def _held(benchmark: Benchmark, analysed: Analysed) -> Subset | None:
+    content = subset_id(benchmark.pk, (row_digest(task) for task in analysed.made.tasks))
+    held = Subset.objects.filter(benchmark=benchmark, content_id=content, deleted_at=None)
+    return held.select_related("benchmark").first()
 
 
 def _alone(owner: User, whole: Whole) -> None:
@@ -48,7 +54,7 @@ def _alone(owner: User, whole: Whole) -> None:
         )
 
 
-def _benchmark(principal: Principal, whole: Whole, analysed: Analysed) -> Benchmark:
+def _known(principal: Principal, whole: Whole) -> Benchmark | None:
     held = Subset.objects.filter(
         benchmark__owner=principal.account,
         benchmark__deleted_at=None,
@@ -56,8 +62,10 @@ def _benchmark(principal: Principal, whole: Whole, analysed: Analysed) -> Benchm
         source__ref=whole.ref,
     )
     known = held.order_by("created_at", "pk").select_related("benchmark").first()
-    if known is not None:
-        return known.benchmark
+    return known.benchmark if known is not None else None
+
+
+def _new(principal: Principal, whole: Whole, analysed: Analysed) -> Benchmark:
     name = whole.name.partition(", ")[0] if whole.kind == "catalogue" else whole.name
     return authoring.create_benchmark(principal, name[:200], whole.description, analysed.kind)
 

@@ -43,7 +43,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "Metric", str(rows.get("metric") or "")
     chance = rows.get("chance")
     yield "By chance", f"{chance:.0%}" if isinstance(chance, int | float) and chance else ""
-    yield "Graded by", str(rows.get("scorer") or "")
+    yield "Graded by", str(scorer.get("scorer") or rows.get("scorer") or "")
     yield "Tasks", f"{rows['tasks']:,}" if rows.get("tasks") else ""
     yield "Estimate", str((probed.get("estimate") or rows.get("estimate") or {}).get("basis") or "")
     yield "Scorer", "reused" if scorer.get("reused") else "authored for this run" if scorer.get("impl") else ""

@@ -7,9 +7,10 @@ import pytest
 
 from accounts.models import User
 from accounts.principal import Principal
-from registry import scorers
+from registry import queries, scorers
 from registry.models import Impl, ImplRegistration, Subset
 from runs.artifacts import reading
+from runs.driver.rules import plans, subsets
 from runs.models import Artifact, Run
 from tests.factories import planned
 from tests.factories.processes import gateway, model, work
@@ -97,6 +98,28 @@ def test_j08_it_fails_before_the_first_call_where_the_scorer_is_broken(alice, ga
     assert model.calls == 0
     assert Artifact.objects.filter(run=run, type="verdict").exists()
     assert Impl.objects.get(pk=made.impl_id).verdict["badge"] == "broken"
+
+
+@pytest.mark.parametrize("words", ["Use a tolerance of 5.", "Use a tolerance of 100."])  # one proves itself, one can't
+def test_a_forks_scorer_is_its_own(alice, gateway, model, work, words) -> None:
+    first = work(authored(alice, model, {"grader": GRADER}))
+    fork = again(first, description=words, from_phase="atomize", relation="fork")
+    Run.objects.filter(pk=fork.pk).update(parent=first)
+    fork = work(fork)
+    made = ImplRegistration.objects.exclude(impl=first.impl_id).get()
+    assert made.label == "fork: numeric"
+    third = work(again(first))
+    assert (third.status, third.impl_id) == ("ok", first.impl_id), third.error
+    assert subsets.scorer_of(alice, first.subset) is None
+    assert queries.impl(acting(alice), None, first.subset).pk == first.impl_id  # a pinned launch takes none either
+    assert queries.impl(acting(alice), "latest:fork: numeric", first.subset).pk == made.impl_id
+    mine = scorers.create(acting(alice), first.subset_id, grader={"kind": "exact"}, label="mine")
+    found = plans.scored_by(subsets.scorer_of(alice, first.subset))
+    assert (found["impl"], found["impl_label"], found["grader"]["kind"]) == (mine.impl_id, "mine", "exact")
+    assert found["grader"]["normalise"]["ignore_case"] is True
+    assert f"“mine” ({mine.impl_id}): exact" in found["scorer"]
+    Impl.objects.filter(pk=mine.impl_id).update(verdict={"ok": False})
+    assert subsets.scorer_of(alice, first.subset) is None
 
 
 def test_it_authors_where_the_subsets_own_scorer_fails(alice, gateway, model, work) -> None:
