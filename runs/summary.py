@@ -97,7 +97,13 @@ def _pass_at_k(figures: Figures) -> dict[str, float | None] | None:
 def _of_kind(tally: Mapping[str, int]) -> dict[str, Any]:
     """Of the cells of one kind that have ended."""
     counts = {name: tally.get(name, 0) for name in OUTCOMES}
-    return {"total": sum(counts.values()), **counts, "pass_rate": rate(counts)}
+    pair = statistics.interval(counts["passed"], scored(counts))
+    return {
+        "total": sum(counts.values()),
+        **counts,
+        "pass_rate": rate(counts),
+        "ci95": list(pair) if pair else None,
+    }
 
 
 def whole(value: float | None) -> int | None:

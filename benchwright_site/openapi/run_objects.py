@@ -88,7 +88,14 @@ RUN_OBJECTS: dict[str, Schema] = {
         estimated_calls=COUNT,
         unknown_calls={**COUNT, "description": "Cut off at the provider: what they cost is unknown, not in `cost`."},
         pass_at_k=maybe(mapping(maybe(RATE))),
-        by_kind=mapping(thing("Of one kind.", {"total": COUNT, **_COUNTS}, pass_rate=maybe(RATE))),
+        by_kind=mapping(
+            thing(
+                "Of one kind.",
+                {"total": COUNT, **_COUNTS},
+                pass_rate=maybe(RATE),
+                ci95={**maybe(array(RATE)), "description": "[low, high]"},
+            )
+        ),
         completed=ANYTHING,
     ),
     "Run": named(

@@ -106,8 +106,20 @@ def summary(run: Run, parent: Run) -> dict[str, Any]:
             "after": passed_after / scored if scored else None,
         },
         "test": {"name": "exact sign test", "gained": gained, "lost": lost, "p_value": p},
-        "verdict": verdict(found, gained, lost, p, rescored=run.fork_mode == "rescore", shared=shared),
+        "verdict": nothing_scored(run, parent)
+        or verdict(found, gained, lost, p, rescored=run.fork_mode == "rescore", shared=shared),
     }
+
+
+def nothing_scored(run: Run, parent: Run) -> str:
+    """Why the two can't be compared: one of them scored nothing, so that no flip says anything; else ""."""
+    for who, one in (("This run", run), ("Its parent", parent)):
+        if one.finished_at is not None and one.planned and not one.passed + one.failed:
+            why = f"{one.unscored:,} unscored, {one.errored:,} errored, {one.skipped:,} skipped"
+            return (
+                f"{who} scored nothing ({why}), so the two can't be compared: what changed is no better and no worse."
+            )
+    return ""
 
 
 def verdict(found: dict[str, int], gained: int, lost: int, p: float, *, rescored: bool, shared: int = 1) -> str:

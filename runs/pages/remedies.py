@@ -42,8 +42,10 @@ def of(run: Run, groups: Sequence[Mapping[str, Any]], *, mine: bool) -> list[Rem
 
 def _remedy(run: Run, group: Mapping[str, Any], offers: Sequence[Offer]) -> Remedy:
     name = group["error_class"] or ""
-    # What can be pressed comes before what has to be written first.
-    offer = next((each for each in offers if each.kind != "rescore"), offers[0] if offers else None)
+    # What can be pressed comes before what has to be written first, unless the model has answered and only its judge
+    # has not: then nothing is asked of the model again.
+    pressed = None if name in mending.JUDGE else next((each for each in offers if each.kind != "rescore"), None)
+    offer = pressed or (offers[0] if offers else None)
     return Remedy(
         outcome=group["outcome"],
         error_class=name,
@@ -63,8 +65,8 @@ def _button(offer: Offer, count: int) -> str:
     if not offer.only:
         return offer.label
     if offer.cells == count:
-        return "Run these again"
-    return f"Run all {offer.cells:,} {' or '.join(mending.SLICES[offer.only])} again"
+        return f"Run these again{offer.raised}"
+    return f"Run all {offer.cells:,} {' or '.join(mending.SLICES[offer.only])} again{offer.raised}"
 
 
 def _shown(offer: Offer) -> str:

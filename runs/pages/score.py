@@ -41,6 +41,11 @@ class Score:
         return self.counts["passed"] / self.scored if self.scored else None
 
     @property
+    def unread(self) -> bool:
+        """Answers came, and not one of them could be scored: the rate says nothing, its bounds all there is."""
+        return 0 < self.scored == self.counts["unscored"]
+
+    @property
     def few(self) -> bool:
         return 0 < self.scored < FEW
 
@@ -69,14 +74,18 @@ class Score:
     @property
     def drawn(self) -> SafeString | None:
         """The large caliper."""
-        if self.rate is None or self.ci95 is None:
+        if self.rate is None or self.ci95 is None or self.unread:
             return None
         bounds = {"worst": self.worst, "best": self.best} if self.bounded else {}
         return marks.caliper(self.rate, *self.ci95, **bounds)
 
     @property
     def mini(self) -> SafeString | None:
-        return marks.caliper_mini(self.rate, *self.ci95) if self.rate is not None and self.ci95 else None
+        return (
+            marks.caliper_mini(self.rate, *self.ci95)
+            if self.rate is not None and self.ci95 and not self.unread
+            else None
+        )
 
     @property
     def bar(self) -> SafeString:

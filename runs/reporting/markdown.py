@@ -10,12 +10,14 @@ from runs.reporting import sentences
 
 Json = Mapping[str, Any]
 # Signs that begin something anywhere, what begins a line's form at its start, and what would become a link by itself.
-_SIGNS = re.compile(r"([\\`*_{}\[\]<>|~$&@#]|^[-+=]|^\d+(?=[.)])|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+_SIGNS = re.compile(r"([\\`*_{}\[\]<>|~$&@#]|^[-+=]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+_ITEM = re.compile(r"^(\d+)([.)])(?=\s|$)")  # of a numbered list; its digits can't be escaped
 
 
 def text(foreign: object, limit: int = 200) -> str:
     """On one line, every sign that Markdown or HTML would read escaped."""
-    return _SIGNS.sub(r"\\\1", words.one_line(foreign, limit)).replace("\\<", "&lt;").replace("\\&", "&amp;")
+    line = _ITEM.sub(r"\1\\\2", _SIGNS.sub(r"\\\1", words.one_line(foreign, limit)))
+    return line.replace("\\<", "&lt;").replace("\\&", "&amp;")
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -117,6 +117,10 @@ def how_far(run: Run) -> str:
     said = f"{seen.ended:,} of {words.plural(seen.total, noun)} ended: {counts}."
     if seen.rate is None:
         return f"{said} None was scored{so_far}."
+    if seen.unread:
+        low, high = words.percent(seen.worst), words.percent(seen.best)
+        between = f"; the rate lies between {low}% and {high}%" if run.finished_at else ""
+        return f"No answer could be scored{so_far}{between}. {said}"
     if seen.few:
         return f"{said} Too few are scored for a rate{so_far}."
     return f"{said} {words.percent(seen.rate)}% passed{so_far} (95% interval {words.interval(seen.ci95)})."

@@ -36,6 +36,7 @@ def render(facts: Json) -> str:
             "policy": POLICY,
             "style": _style(),
             "noun": sentences.noun(facts),
+            "unread": _unread(score),
             "headline": sentences.headline(facts),
             "remarks": sentences.remarks(facts),
             "reruns": sentences.reruns(facts["reruns"]),
@@ -58,8 +59,13 @@ def _style() -> SafeString:
     return mark_safe(STYLE.read_text(encoding="utf-8"))  # noqa: S308
 
 
+def _unread(score: Json) -> bool:
+    """Answers came, and not one of them could be scored."""
+    return bool(0 < score["scored"] == score["counts"]["unscored"])
+
+
 def _caliper(score: Json) -> SafeString | None:
-    if score["rate"] is None or score["ci95"] is None:
+    if score["rate"] is None or score["ci95"] is None or _unread(score):
         return None
     bounds = {name: score["bounds"][name] for name in ("worst", "best")} if score["bounded"] else {}
     return marks.caliper(score["rate"], *score["ci95"], **bounds)

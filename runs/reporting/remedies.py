@@ -9,11 +9,11 @@ from typing import Any
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q
 
 from kernel import money
-from runs import replays
+from runs import replays, suts
 from runs.models import Run, TaskResult
 from runs.pages import words
 from runs.providers import PROVIDERS
-from runs.reporting import classes, cutoff
+from runs.reporting import ceilings, classes, cutoff
 from runs.reporting.cutoff import Cutoff
 from secrets_vault.host_policy import entries
 from secrets_vault.host_policy import queries as host_policies
@@ -28,6 +28,7 @@ SLICES = {only: outcomes for only, outcomes in AGAIN.values()}
 MOST_IDS = 1000  # task ids in an offered request
 TYPED_IDS = 20  # task ids in a command
 HOSTS = 5
+JUDGE = ("judge_unparsed", "judge_error")
 MOST_LATER, SHOWN_LATER = 1000, 50  # later runs
 # The positions themselves may be a hundred thousand numbers.
 _SLICED = ExpressionWrapper(Q(task_positions__isnull=False), output_field=BooleanField())
@@ -46,6 +47,7 @@ class Offer:
     command: str = ""
     only: str = ""  # the slice of the launch page that does it, or ""
     params: Mapping[str, Any] | None = None  # of the model, where they change
+    raised: str = ""  # the ceilings that it raises, as the end of a label
 
     @property
     def price_words(self) -> str:
@@ -88,31 +90,58 @@ def offers(run: Run, group: Mapping[str, Any], *, mine: bool, cut: Cutoff | None
     name, outcome = str(group["error_class"] or ""), str(group["outcome"])
     if name == "truncated":
         return _more_tokens(run, cut or cutoff.of(run), mine=mine)
-    found = _rescore(run, group) if outcome == "unscored" and name != "judge_unparsed" else []
+    found: list[Offer] = []
+    if name in JUDGE:
+        found += _another_judge(run, group)
+    elif outcome == "unscored":
+        found += _rescore(run, group)
     if outcome in AGAIN and not replays.refusal(run):
-        again = _again(run, outcome)
+        again = _again(run, outcome, mine=mine)
         found.append(_allowing(run, again) if name == "blocked_host" and mine else again)
     return found
 
 
-def _again(run: Run, outcome: str) -> Offer:
+def _again(run: Run, outcome: str, *, mine: bool) -> Offer:
     only, outcomes = AGAIN[outcome]
     cells = sum(getattr(run, each) for each in outcomes)
     each = cell_price(run)
+    limits, said, typed = _raised(run, cells, mine=mine)
     return Offer(
         kind="replay",
-        label=f"Run the {words.plural(cells, 'cell')} that ended {' or '.join(outcomes)} again",
-        requests=[_launch({"from_run": str(run.id), only: True})],
+        label=f"Run the {words.plural(cells, 'cell')} that ended {' or '.join(outcomes)} again{said}",
+        requests=[_launch({"from_run": str(run.id), only: True}, limits=limits)],
         cells=cells,
         price=None if each is None else round(each * cells),
-        command=f"benchwright run --replay-from {run.id} --{only.replace('_', '-')}",
+        command=f"benchwright run --replay-from {run.id} --{only.replace('_', '-')}{typed}",
         only=only,
+        raised=said,
     )
 
 
-def _launch(replay: Mapping[str, Any], sut: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _launch(
+    replay: Mapping[str, Any], sut: Mapping[str, Any] | None = None, limits: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     body: dict[str, Any] = {"replay": dict(replay), **({"sut": dict(sut)} if sut else {})}
+    body |= {"limits": dict(limits)} if limits else {}
     return {"method": "POST", "path": "/v1/runs", "body": body}
+
+
+def _raised(run: Run, cells: int, *, mine: bool) -> tuple[dict[str, Any], str, str]:
+    """The ceilings under which the rest comes to its end, as the end of a label, and as a shell takes them.
+
+    Nothing of all three where the run's own ceilings did not stop it, and for others, who take none of them over.
+    """
+    found = ceilings.raised(run, cells) if mine else None
+    if found is None:
+        return {}, "", ""
+    limits, said = found
+    typed = [
+        f" --limit-to {level}.{name}={value}"
+        for level, declared in limits.items()
+        for name, value in declared.items()
+        if not isinstance(value, Mapping)
+    ]
+    return limits, f", with {said}", "".join(typed)
 
 
 def _allowing(run: Run, again: Offer) -> Offer:
@@ -127,12 +156,13 @@ def _allowing(run: Run, again: Offer) -> Offer:
     commands = [f"benchwright hosts allow {shlex.quote(host)}" for host in hosts]
     return Offer(
         kind="allow_host",
-        label=f"Allow {', '.join(hosts)} and run {words.plural(again.cells, 'cell')} again",
+        label=f"Allow {', '.join(hosts)} and run {words.plural(again.cells, 'cell')} again{again.raised}",
         requests=[*allow, *again.requests],
         cells=again.cells,
         price=again.price,
         command=" && ".join([*commands, again.command]),
         only=again.only,
+        raised=again.raised,
     )
 
 
@@ -154,6 +184,25 @@ def _rescore(run: Run, group: Mapping[str, Any]) -> list[Offer]:
     ]
 
 
+def _another_judge(run: Run, group: Mapping[str, Any]) -> list[Offer]:
+    """The outputs are stored: another judge reads them, and the model under test is not asked. [] without any."""
+    asked = suts.judge(run.impl.judge if run.impl else None, run.phase_models)
+    if not group["stored"] or asked is None:
+        return []
+    judge = {"model": "Name another judge here.", "provider": asked.provider}
+    body = {"mode": "rescore", "from_phase": "materialize", "phase_models": {"judge": judge}}
+    return [
+        Offer(
+            kind="rescore",
+            label=f"Let another judge grade the stored outputs: {words.plural(group['stored'], 'cell')} without a "
+            "score; the model itself is not asked again, and only the judge costs",
+            requests=[{"method": "POST", "path": f"/v1/runs/{run.id}/fork", "body": body}],
+            cells=group["gradable"],
+            price=0 if (served := PROVIDERS.get(str(asked.provider))) and served.free else None,
+        )
+    ]
+
+
 def _more_tokens(run: Run, cut: Cutoff, *, mine: bool) -> list[Offer]:
     """Raise the token limit, and run the truncated tasks again."""
     cut_off = TaskResult.objects.filter(run=run, live=True, error_class="truncated").order_by("position")
@@ -165,11 +214,12 @@ def _more_tokens(run: Run, cut: Cutoff, *, mine: bool) -> list[Offer]:
     params[cut.name] = cut.suggested
     sut = {"model": run.sut.get("model"), **_where(run, mine=mine), "params": params}
     cells = len(ids) * run.trials
+    limits, said, _ = _raised(run, cells, mine=mine)
     return [
         Offer(
             kind="replay",
-            label=f"Raise {cut.name} to {cut.suggested:,} and run {words.plural(cells, 'cell')} again",
-            requests=[_launch({"from_run": str(run.id), "task_ids": ids}, sut)],
+            label=f"Raise {cut.name} to {cut.suggested:,} and run {words.plural(cells, 'cell')} again{said}",
+            requests=[_launch({"from_run": str(run.id), "task_ids": ids}, sut, limits)],
             cells=cells,
             price=_price_of_more(run, cut, cells, [cost for _, cost in rows]),
             command=_typed(run, ids, params, mine=mine),

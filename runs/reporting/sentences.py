@@ -7,6 +7,7 @@ from runs.pages import words
 from runs.pages.event_words import halt_words
 
 Json = Mapping[str, Any]
+MANY = 0.05  # share of unscored answers that the headline begins with
 
 
 def noun(facts: Json) -> str:
@@ -15,16 +16,34 @@ def noun(facts: Json) -> str:
 
 
 def headline(facts: Json) -> str:
-    """The first sentence: never a rate without its interval, never a rate of a handful."""
+    """The first sentence: never a rate without its interval, never a rate of a handful, nor of what has no score."""
     score, run = facts["score"], facts["run"]
     model, one = words.one_line(run["model"] or "The model", 120), noun(facts)
     if not score["scored"]:
         return f"{model} has no score: of {words.plural(score['total'], one)} none was scored."
+    lost, read = score["counts"]["unscored"], ""
+    if lost == score["scored"]:
+        low, high = words.percent(score["bounds"]["worst"]), words.percent(score["bounds"]["best"])
+        return f"No answer could be scored: {_unread(facts)}; the rate lies between {low}% and {high}%."
+    if lost > MANY * score["scored"]:
+        read = f"Only {score['scored'] - lost:,} of {words.plural(score['scored'], 'answer')} could be scored. "
     if score["few"]:
         passed = score["counts"]["passed"]
-        return f"{model} passes {passed} of {words.plural(score['scored'], f'scored {one}')}: too few for a rate."
+        return f"{read}{model} passes {passed} of {words.plural(score['scored'], f'scored {one}')}: too few for a rate."
     rate, pair = words.percent(score["rate"]), words.interval(score["ci95"])
-    return f"{model} passes {rate}% of {score['scored']:,} scored {one}s (95% interval {pair})."
+    counted = "counted" if read else "scored"
+    return f"{read}{model} passes {rate}% of {score['scored']:,} {counted} {one}s (95% interval {pair})."
+
+
+def _unread(facts: Json) -> str:
+    """Why no answer has a score, by the class that all of them are of."""
+    lost = facts["score"]["counts"]["unscored"]
+    names = {group["error_class"] for group in facts["not_passed"] if group["outcome"] == "unscored"}
+    if names == {"judge_unparsed"}:
+        return f"the judge's {words.plural(lost, 'reply', 'replies')} could not be read"
+    if names == {"scorer_exception"}:
+        return f"the scorer failed on {words.plural(lost, 'answer')}"
+    return f"{words.plural(lost, 'answer')} ended unscored"
 
 
 def remarks(facts: Json) -> list[str]:
@@ -59,7 +78,7 @@ def _coverage(facts: Json) -> list[str]:
         )
     if counts["unscored"]:
         said.append(f"{counts['unscored']:,} could not be scored and count as not passed.")
-    if score["bounded"] and score["scored"]:
+    if score["bounded"] and score["scored"] > counts["unscored"]:
         low, high = words.percent(score["bounds"]["worst"]), words.percent(score["bounds"]["best"])
         said.append(f"If all without a score were wrong the rate would be {low}%, if all were right {high}%.")
     return said

@@ -83,8 +83,8 @@ def _truncated(found: Facts) -> str:
 
 def _all_failed(found: Facts) -> str:
     score = found["score"]
-    if not score["scored"] or score["counts"]["passed"]:
-        return ""
+    if not score["counts"]["failed"] or score["counts"]["passed"]:
+        return ""  # what could not be scored is no wrong answer
     return "Nothing passed. That is more often a scorer or a prompt that does not fit than a model that knows nothing."
 
 

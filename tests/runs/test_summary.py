@@ -79,6 +79,7 @@ def test_it_counts_the_whole_run_from_its_results(alice: User) -> None:
         "unscored": 0,
         "skipped": 0,
         "pass_rate": 0.5,
+        "ci95": pytest.approx([0.0945, 0.9055], abs=1e-3),
     }
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from kernel import bodies, strict_json
 from kernel.errors import DomainError, invalid
 from runs.models import Run
+from runs.reporting import ceilings
 from runs.schemas import LaunchBody
 
 FIELDS = (
@@ -83,7 +84,7 @@ class Form:
 
     def limits(self, parent: Run | None) -> dict[str, Any]:
         """The ceilings typed here; of a replay of one's own, the other ceilings of its parent stay."""
-        kept = dict(parent.limits) if parent is not None else {}
+        kept = ceilings.inherited(parent) if parent is not None else {}
         run = {name: value for name, value in dict(kept.get("run", {})).items() if name not in ("cost", "tasks")}
         run |= self.ceilings()
         return {**kept, "run": run} if run else {name: value for name, value in kept.items() if name != "run"}

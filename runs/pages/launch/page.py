@@ -15,6 +15,7 @@ from runs.pages import words
 from runs.pages.launch import paying
 from runs.pages.launch.form import Form
 from runs.pages.lineage.naming import title
+from runs.reporting import ceilings
 from runs.schemas import Replay, Sut
 from secrets_vault.connections import queries as connections
 
@@ -39,7 +40,7 @@ def _lost(principal: Principal, run: Run) -> bool:
 
 def _of_parent(principal: Principal, run: Run) -> dict[str, str]:
     mine = run.owner_id == principal.account.pk
-    limits = dict(run.limits.get("run", {})) if mine else {}
+    limits = dict(ceilings.inherited(run).get("run", {})) if mine else {}
     return {
         "model": str(run.sut.get("model", "")),
         "provider": str(

@@ -1,5 +1,6 @@
 """The report page, remarks to flags, and remedies that are pressed."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -90,12 +91,14 @@ def _body(run: Run, principal: Principal, name: str) -> LaunchBody:
         for offer in remedies.offers(run, group, mine=mine):
             if offer.kind == "replay":
                 asked: dict[str, Any] = dict(offer.requests[0]["body"])
-                return LaunchBody.model_validate({**asked, "limits": _ceilings(run) if mine else None})
+                return LaunchBody.model_validate(
+                    {**asked, "limits": _ceilings(asked.get("limits") or run.limits) if mine else None}
+                )
     raise DomainError("not_found", "Nothing of this run is to be run again for that. Its page shows what is.")
 
 
-def _ceilings(run: Run) -> dict[str, Any] | None:
-    """Those of the run itself, but for the number of tasks: the slice says which."""
-    of_run = {name: value for name, value in dict(run.limits.get("run", {})).items() if name != "tasks"}
-    kept = {name: value for name, value in run.limits.items() if name != "run"}
+def _ceilings(limits: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Those of the run itself, or raised ones, but for the number of tasks: the slice says which."""
+    of_run = {name: value for name, value in dict(limits.get("run", {})).items() if name != "tasks"}
+    kept = {name: value for name, value in limits.items() if name != "run"}
     return {**kept, **({"run": of_run} if of_run else {})} or None

@@ -102,6 +102,18 @@ def test_flips_tell_what_changed_and_whether_that_says_anything(alice: User, api
     assert changed["after"]["result"] == TaskResult.objects.get(run=fork, ordinal=6).id
 
 
+def test_flips_of_a_fork_that_scored_nothing_say_that_it_can_not_be_compared(alice: User, api: Door) -> None:
+    parent = launched.ended(alice, ["passed"] * 6 + ["failed"] * 6)
+    fork = made_of(parent, ["unscored"] * 12)
+    verdict = api(alice).get(f"runs/{fork.id}/flips").json["summary"]["verdict"]
+    assert verdict == (
+        "This run scored nothing (12 unscored, 0 errored, 0 skipped), so the two can't be compared: what changed is no "
+        "better and no worse."
+    )
+    again = made_of(fork, ["passed"] * 12)
+    assert "Its parent scored nothing" in api(alice).get(f"runs/{again.id}/flips").json["summary"]["verdict"]
+
+
 def test_flips_come_in_pages_and_by_kind(alice: User, api: Door) -> None:
     parent = launched.ended(alice, ["failed"] * 7)
     fork = made_of(parent, ["passed"] * 5 + ["errored", "failed"])

@@ -7,6 +7,7 @@ import pytest
 from kernel import clock
 from kernel.money import MICRO_CENTS_PER_DOLLAR
 from runs.models import Run
+from runs.pages.launch.form import Form
 from runs.reporting import likeness
 from secrets_vault.models import BlockedHost
 from tests.factories import runs as make
@@ -210,3 +211,75 @@ def test_only_hosts_that_can_be_allowed_are_offered(api, alice):
         )  # fmt: skip
     [offer] = offers(api, alice, run, "blocked_host")
     assert offer["label"] == "Allow api.example.com and run 1 cell again"
+
+
+def halted(owner, reason: str, limits: dict, **fields) -> Run:
+    """Fifty tasks, of which ten ended before a ceiling was reached."""
+    run = make.run(
+        owner, planned=50, sut={"model": "m", "provider": "simulated", "params": {}}, limits=limits, **fields
+    )
+    make.start(run)
+    make.results(run, ["passed"] * 10 + ["skipped"] * 40)
+    run.results.filter(outcome="skipped").update(error_class="halted")
+    make.end(run, "halted", halt_reason=reason, tokens_in=500, tokens_out=100)
+    return Run.objects.get(id=run.id)
+
+
+@pytest.mark.parametrize(
+    ("reason", "limits", "raised"),
+    [
+        ("limit_exceeded:run.tokens", {"run": {"tokens": 600, "tasks": 50}}, {"run": {"tokens": 4800, "tasks": 50}}),
+        ("limit_exceeded:phase.tokens", {"phase": {"tokens": 600}}, {"phase": {"tokens": 4800}}),
+        (
+            "limit_exceeded:phase.tokens",
+            {"phase": {"materialize": {"tokens": 600, "cost": 2}}},
+            {"phase": {"materialize": {"tokens": 4800, "cost": 2}}},
+        ),
+        ("limit_exceeded:run.duration", {"run": {"duration": 1e6}}, {"run": {"duration": 2_000_000}}),
+    ],
+)
+def test_what_a_ceiling_halted_is_run_again_under_a_higher_one(api, alice, reason, limits, raised):
+    run = halted(alice, reason, limits)
+    [offer] = offers(api, alice, run, "halted")
+    body = offer["requests"][0]["body"]
+    assert body["limits"] == raised
+    assert "raised from" in offer["label"]
+    made = api(alice).post("runs", body)
+    assert (made.status, made.json["planned"], made.json["limits"]) == (201, 40, raised)
+
+
+def test_the_launch_page_and_a_shell_raise_the_same_ceiling(api, client, alice):
+    run = halted(alice, "limit_exceeded:run.tokens", {"run": {"tokens": 600}})
+    [offer] = offers(api, alice, run, "halted")
+    assert offer["label"].endswith("again, with run.tokens raised from 600 to 4,800")
+    assert offer["command"].endswith("--only-errored --limit-to run.tokens=4800")
+    client.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
+    assert "Run these again, with run.tokens raised from 600 to 4,800" in client.get(f"/runs/{run.id}").content.decode()
+    form = Form.of({"replay": str(run.id), "only": "only_errored", "model": "m", "provider": "simulated"})
+    assert form.body(run).limits == {"run": {"tokens": 6000}}
+
+
+@pytest.mark.parametrize("reason", ["user", "monthly_cap", "limit_exceeded:run.model_cost"])
+def test_a_halt_by_another_cause_leaves_the_ceilings_alone(api, alice, reason):
+    [offer] = offers(api, alice, halted(alice, reason, {"run": {"tokens": 600}}), "halted")
+    assert "limits" not in offer["requests"][0]["body"]
+
+
+def test_an_unreadable_judge_is_replaced_before_the_model_is_asked_again(api, client, alice):
+    run = make.run(alice, planned=16, sut={"model": "m", "provider": "simulated", "params": {}})
+    type(run.impl).objects.filter(pk=run.impl_id).update(judge={"model": "j", "provider": "simulated"})
+    make.start(run)
+    make.results(run, ["unscored"] * 16)
+    run.results.update(error_class="judge_unparsed")
+    run.results.filter(ordinal__gte=12).update(outcome="errored", error_class="judge_error")
+    make.end(run, unscored=12, errored=4)
+    for name in ("judge_unparsed", "judge_error"):
+        first, second = offers(api, alice, run, name)
+        assert (first["kind"], second["kind"]) == ("rescore", "replay")
+        body = first["requests"][0]["body"]
+        assert body["phase_models"]["judge"]["provider"] == "simulated"
+        body["phase_models"]["judge"]["model"] = "other"
+        made = api(alice).post(first["requests"][0]["path"].removeprefix("/v1/"), body)
+        assert (made.status, made.json["phase_models"]["judge"]["model"]) == (201, "other")
+    client.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
+    assert "Let another judge grade the stored outputs" in client.get(f"/runs/{run.id}").content.decode()

@@ -13,7 +13,7 @@ from accounts.models import User
 from registry.models import Subset, Task
 from runs.models import Artifact, ReviewFlag, Run
 from runs.pages import words
-from runs.reporting import facts, storing
+from runs.reporting import facts, markdown, storing
 from tests.factories import runs as make
 
 pytestmark = pytest.mark.django_db
@@ -252,3 +252,52 @@ def test_it_has_one_p95_in_api_page_and_report(api, client, alice):
         client.get(f"/runs/{run.id}").content.decode(),
     ):
         assert re.search(rf"95% within(?:</dt><dd>| ){said}", text)
+
+
+def unread(alice: User) -> Run:
+    """Sixteen answers, and a judge whose reply to each could not be read."""
+    run = make.run(alice, planned=16, sut={"model": "m", "provider": "simulated", "params": {}})
+    type(run.impl).objects.filter(pk=run.impl_id).update(judge={"model": "j", "provider": "openrouter"})
+    make.start(run)
+    make.results(run, ["unscored"] * 16)
+    run.results.update(error_class="judge_unparsed")
+    make.end(run)
+    return Run.objects.get(id=run.id)
+
+
+@pytest.mark.parametrize("form", ["html", "markdown"])
+def test_a_run_without_one_readable_score_has_no_rate_but_bounds(api, alice, form):
+    run = unread(alice)
+    text = get(api, alice, run, form).content.decode()
+    said = "No answer could be scored: the judge's 16 replies could not be read; the rate lies between 0.0% and 100.0%."
+    assert said in text.replace("&#x27;", "'").replace("&#39;", "'")
+    assert "0.0 to 19.4" not in text
+    assert "passes 0.0%" not in text
+    assert get(api, alice, run).json["summary"]["pass_rate"] == 0.0, "the figure of the contract stays"
+
+
+def test_the_pages_and_the_telling_begin_with_that_nothing_could_be_scored(api, client, alice):
+    run = unread(alice)
+    client.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
+    page = client.get(f"/runs/{run.id}").content.decode()
+    assert "No answer could be scored" in page
+    assert "95% interval" not in page
+    assert "none could be scored" in client.get("/runs").content.decode()
+    told = api(alice).get(f"runs/{run.id}/narrate").json["text"]
+    assert "No answer could be scored; the rate lies between 0.0% and 100.0%." in told
+    assert "0.0% passed" not in told
+
+
+def test_a_headline_begins_with_how_many_could_be_scored(api, alice):
+    run = make.run(alice, planned=40)
+    make.start(run)
+    make.results(run, ["passed"] * 10 + ["failed"] * 10 + ["unscored"] * 20)
+    make.end(run)
+    text = get(api, alice, run, "markdown").content.decode()
+    assert "**Only 20 of 40 answers could be scored. qwen/qwen3-32b passes 25.0% of 40 counted tasks" in text
+
+
+def test_a_number_in_a_table_has_no_stray_sign():
+    assert markdown.text("1.0") == "1.0"
+    assert markdown.text("12.") == r"12\."
+    assert markdown.text("1) first") == r"1\) first"

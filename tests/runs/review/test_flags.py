@@ -93,6 +93,11 @@ def test_all_alike_is_flagged(alice, outcomes, code):
     assert codes(ended(alice, outcomes)) == {code}
 
 
+@pytest.mark.parametrize("outcomes", [["unscored"] * 16, ["unscored"] * 15 + ["errored"]])
+def test_what_could_not_be_scored_is_no_failure(alice, outcomes):
+    assert "all_failed" not in codes(ended(alice, outcomes))
+
+
 def test_two_in_a_hundred_cut_answers_are_no_flag(alice):
     run = ended(alice, GOOD * 2)
     one, two, *_ = run.results.values_list("id", flat=True)
