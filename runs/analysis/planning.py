@@ -64,7 +64,12 @@ def analyse(
     faults = [*said.faults, *edits.column_faults(said.fields, list(held[0].rows[0]))]
     if len(faults) > len(said.faults):
         said = replace(said, fields={})
-    found = _recognised(held[0], known, said, hints)
+    found = _recognised(held[0], known, replace(said, kind=None), hints) if _bare_kind(said) else None
+    if found is not None and said.kind != found.kind:
+        told = f"kind can't be {said.kind}: these rows are {found.kind}. Say with it by which grader or which fields."
+        faults.append({"loc": ["edits", "kind"], "msg": told})
+        said = replace(said, kind=None)
+    found = found or _recognised(held[0], known, said, hints)
     grader = said.grader_over(found.grader)
     if grader is None and judge is not None and found.kind in ("free_text", "multi_turn"):
         grader = {"kind": "judge", "judge": dict(judge), "rubric": JUDGED}
@@ -84,6 +89,11 @@ def analyse(
         risks=risks,
         faults=faults,
     )
+
+
+def _bare_kind(said: Edits) -> bool:
+    """Another kind alone, which neither columns nor a grader follow from; free text is a name for anything."""
+    return said.kind not in (None, "free_text") and not said.fields and not said.grader
 
 
 def _recognised(first: Held, known: Known, said: Edits, hints: Sequence[str]) -> Recognised:

@@ -38,8 +38,10 @@ def _bound(run: Run, found: Found) -> dict[str, Any]:
         bound = suts.bind(owner, Sut.model_validate(found.sut))
         suts.check_priced(bound, limits.parse(run.limits))
     except DomainError as error:
-        raise PhaseError(error.code, error.detail, _HINT) from None
+        hint = _LACKING if error.code == "missing_secret" else _HINT
+        raise PhaseError(error.code, error.detail, hint) from None
     return {"sut": bound.sut, "sut_key": bound.key}
 
 
+_LACKING = "Add the secret that the message names (POST /v1/secrets), or ask for a model of another provider."
 _HINT = 'Name the model under test in the launch: sut={"model": …, "provider": …}.'

@@ -103,6 +103,11 @@ def what(run: Run, *, mine: bool) -> str:
             else f"{begins} is being read."
         )
     trials = f", {run.trials} trials each" if run.trials > 1 else ""
+    if run.fork_mode == "rescore":
+        tasks = words.plural(run.task_count, "task")
+        return (
+            f"{name or 'The benchmark'}: stored answers of {asked} are scored anew, {tasks}{trials}; no model is asked."
+        )
     return f"{name or 'The benchmark'} is asked of {asked}: {words.plural(run.task_count, 'task')}{trials}."
 
 

@@ -40,7 +40,7 @@ def test_an_unknown_price_stays_unknown() -> None:
     found = whole([Seen(None, 120, 2.0), *SEEN[1:]], so_far(), concurrency=10)
     said = estimate(found, 5, so_far())
     assert (said["cost_micro_cents"], said["range"]["cost_micro_cents"]) == (None, None)
-    assert "a price that is not known" in said["basis"]
+    assert "an unknown cost" in said["basis"]
     assert exceeds(found, limits.parse({"run": {"cost": 0.000001}}), "materialize") == []
 
 

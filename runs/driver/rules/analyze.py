@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from registry import catalog
 from runs.analysis import grading, planning
 from runs.analysis.edits import Edits, grader_faults
 from runs.analysis.planning import Analysed
@@ -32,6 +34,7 @@ async def analyze(context: Context, found: Mapping[str, Any]) -> Rows:
     """
     run = context.run
     edits = plans.edits_of(run)
+    edits = _with_a_known_part(found["source"], edits)
     source = {**found["source"], **({"part": edits.part} if edits.part else {})}
     if source["kind"] == "registry":
         return await _ready(context, found, source, edits)
@@ -47,6 +50,18 @@ async def analyze(context: Context, found: Mapping[str, Any]) -> Rows:
     plans.approved(run, doc, analysed.faults)
     subset = await context.orm(subsets.kept, run.owner, whole, analysed)
     return plans.rows_of(subset.pk, subset.revision, subset.task_count, doc, edits)
+
+
+def _with_a_known_part(source: Mapping[str, Any], edits: Edits) -> Edits:
+    """Without a part that the benchmark of the catalogue has not, which becomes a fault."""
+    if edits.part is None or source["kind"] != "catalogue":
+        return edits
+    entry = catalog.get(str(source["ref"]))
+    if edits.part in [one.slug for one in entry.parts]:
+        return edits
+    known = f"known: {', '.join(one.slug for one in entry.parts[:40])}" if entry.parts else "it has no parts"
+    fault = {"loc": ["edits", "part"], "msg": f"{entry.name} has no part {edits.part!r}; {known}."}
+    return replace(edits, part=None, faults=[*edits.faults, fault])
 
 
 async def _ready(context: Context, found: Mapping[str, Any], source: Mapping[str, Any], edits: Edits) -> Rows:

@@ -388,3 +388,21 @@ def test_a_subset_that_a_named_one_is_needs_no_choice(alice: User, own: Benchmar
     subset = Subset.objects.get(slug="europe")
     run = analyzing(alice, {"kind": "registry", "ref": own.pk, "subset": subset.pk})
     assert (run.subset_id, plan(run)["impl"]) == (subset.pk, None)
+
+
+@pytest.mark.parametrize(
+    ("edits", "told"),
+    [
+        ({"kind": "math"}, "kind can't be math: these rows are multiple_choice"),
+        ({"part": "train"}, "no part 'train'; known: abs"),
+    ],
+)
+def test_edits_of_kind_and_part_that_cannot_be_used_are_named(
+    alice: User, hub: HuggingFaceTwin, analyzing: Analyzing, edits: dict[str, Any], told: str
+) -> None:
+    mmlu(hub)
+    answers = [{"phase": "analyze", "at": "2026-04-01T00:00:00.000Z", "edits": edits}]
+    run = analyzing(alice, MMLU, metadata={"autonomous": False}, answers=answers)
+    assert run.status == "needs_input", run.error
+    assert told in run.asked["question"]
+    assert (run.asked["plan"]["kind"], run.asked["plan"]["tasks"]) == ("multiple_choice", 30)

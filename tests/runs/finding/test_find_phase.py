@@ -86,6 +86,7 @@ def test_it_names_a_missing_key(alice: User, work: Work) -> None:
     run = work(launch(alice, "Run GSM8K on openai/gpt-4o-mini via OpenRouter"))
     assert run.status == "failed"
     assert (run.error["phase"], run.error["code"]) == ("find", "missing_secret")
+    assert run.error["hint"].startswith("Add the secret")
 
 
 def test_it_reads_hints_like_words(alice: User, work: Work) -> None:

@@ -86,3 +86,10 @@ def test_a_driver_that_needs_no_model_has_the_built_in_words(api, alice, bob):
     assert "needs no model" in answer.json["notice"]
     assert told(api, alice, run)["notice"] is None
     assert api(bob).post(f"runs/{run.id}/narrate", {}).status == 404
+
+
+def test_a_rescore_asks_nobody(api, alice):
+    run = make.done(alice)
+    Run.objects.filter(id=run.id).update(fork_mode="rescore")
+    assert "stored answers of qwen/qwen3-32b via openrouter are scored anew" in told(api, alice, run)["text"]
+    assert "is asked of" not in told(api, alice, run)["text"]

@@ -17,6 +17,7 @@ PLAN = {
         "chance": 0.25,
         "risks": [{"code": "duplicates", "words": "2 rows repeat"}],
         "grader": {"kind": "choice"},
+        "scorer": "Ask for the letter.",
     },
     "atomize": {"impl": "imp_1", "reused": True, "verdict": {"badge": "proven"}},
 }
@@ -30,7 +31,16 @@ ASKED = {
 def test_the_plan_is_a_sheet_for_people(twin: Any, reply: Any, call: Any) -> None:
     twin.on("GET", "/runs/run-1", reply({"id": "run-1", "status": "needs_input", "plan": PLAN, "asked": ASKED}))
     out = call("run", "plan", "run-1", "--output", "table").out
-    for said in ("MMLU, abstract_algebra", "97%", "100 tasks", "25% by chance", "2 rows repeat", "proven", "(reused)"):
+    for said in (
+        "MMLU, abstract_algebra",
+        "97%",
+        "100 tasks",
+        "25% by chance",
+        "2 rows repeat",
+        "proven",
+        "(reused)",
+        "Ask for the letter.",
+    ):
         assert said in out
     assert "Which of these?" in out
     assert "benchwright run approve run-1 --choice ID" in out

@@ -111,7 +111,9 @@ def estimate(found: Whole, seen: int, so_far: SoFar) -> Json:
 def _basis(found: Whole, seen: int, so_far: SoFar) -> str:
     cost, tokens, seconds = found.cost, found.tokens, found.seconds
     said = [
-        "a price that is not known" if cost is None else f"about {dollars(round(cost.point))}{_ends(cost)}",
+        "an unknown cost (no price of the model is known)"
+        if cost is None
+        else f"about {dollars(round(cost.point))}{_ends(cost)}",
         f"{tokens.point:,.0f} tokens" + (f" ({tokens.low:,.0f} to {tokens.high:,.0f})" if tokens.pair() else ""),
         about(seconds.low or seconds.point * QUEUES[0], seconds.high or seconds.point * QUEUES[1]),
     ]

@@ -65,7 +65,8 @@ def sheet(found: Mapping[str, Any]) -> Iterator[Pair]:
     yield "kind", str(rows.get("kind") or "")
     yield "tasks", f"{rows['tasks']:,} tasks, {rows.get('cells', rows['tasks']):,} cells" if rows.get("tasks") else ""
     yield "metric", str(rows.get("metric") or "") + (f", {rows['chance']:.0%} by chance" if rows.get("chance") else "")
-    yield "scorer", json_text(rows["grader"]) if rows.get("grader") else str(rows.get("impl") or "")
+    words = str(scorer.get("scorer") or rows.get("scorer") or "")
+    yield "scorer", words or (json_text(rows["grader"]) if rows.get("grader") else str(rows.get("impl") or ""))
     yield "estimate", str((probed.get("estimate") or rows.get("estimate") or {}).get("basis") or "")
     for risk in [*(probed.get("exceeds") or []), *(rows.get("risks") or [])]:
         yield "beware", str(risk.get("words") or risk)
