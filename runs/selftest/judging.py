@@ -6,6 +6,7 @@ from typing import Any
 
 from scipy import stats
 
+from runs.selftest import spoken
 from runs.selftest.bench import JUDGE, Mark
 from runs.selftest.panel import DUMMIES
 from runs.selftest.trial import Shot, Shots
@@ -24,13 +25,14 @@ def checks_of(shots: Shots, threshold: float, chance: float | None) -> list[Chec
     """``threshold``: from what score an answer passes; ``chance``: what guessing scores, where the plan knows it."""
     guess = max(chance or 0.0, _chance(shots))
     found = [_gold(shots), _shuffled(shots, guess), _panel(shots, threshold, guess), _same(shots), _alive(shots)]
+    found += [_reading(shots), _near_miss(shots)]
     return [one for one in [*found, _key(shots, guess)] if one is not None]
 
 
 def badge_of(checks: Sequence[Check]) -> str:
     by_name = {one["name"]: one for one in checks}
     failed = {one["name"] for one in checks if not one["ok"]}
-    if failed - {"shuffled", "null_panel"}:
+    if failed - {"shuffled", "null_panel", "near_miss"}:
         return BROKEN
     if failed:
         return GAMEABLE
@@ -117,6 +119,54 @@ def _panel(shots: Shots, threshold: float, guess: float) -> Check:
     more = f" So are {len(failed) - 1} other empty answers." if len(failed) > 1 else ""
     words = f"The answer “{name}” is rewarded on {count} of {rows} rows, such as task {shot.row.task_id}.{more}"
     return check("null_panel", False, words, figures, _example(shot))
+
+
+def _reading(shots: Shots) -> Check | None:
+    """Where it reads an answer out of words, it reads the one that the words settle on."""
+    tried = {name: {shot.row.index: shot for shot in shots.of("spoken", name) if shot.mark.error != JUDGE}
+             for name in (spoken.PLAIN, spoken.SETTLED)}  # fmt: skip
+    plain, settled = tried[spoken.PLAIN], tried[spoken.SETTLED]
+    if not plain:
+        return None
+    read = [at for at, shot in plain.items() if shot.mark.score == 1.0]
+    missed = [at for at in read if settled[at].mark.score != 1.0]
+    figures = {"rows": len(plain), "read": len(read), "misread": len(missed)}
+    if read and len(missed) > len(read) / 2:
+        shot = settled[missed[0]]
+        words = (
+            f"It reads an answer out of words and takes the wrong one: where another candidate stands before it, the "
+            f"right answer is missed on {len(missed)} of {len(read)} rows, such as task {shot.row.task_id}."
+        )
+        return check("reading", False, words, figures, _example(shot))
+    if len(read) < len(plain) / 2:
+        bare = "Beware: the right answer in a sentence scores 0"
+        words = f"{bare} on {len(plain) - len(read)} of {len(plain)} rows, so the prompt must ask for the bare form."
+        return check("reading", True, words, figures)
+    return check("reading", True, f"Behind other candidates it is read on {len(read) - len(missed)} of {len(read)} "
+                 "rows.", figures)  # fmt: skip
+
+
+def _near_miss(shots: Shots) -> Check | None:
+    """A wrong answer that holds the right one is wrong."""
+    tried = [shot for shot in shots.of("miss") if shot.mark.error != JUDGE]
+    names = list(dict.fromkeys(shot.name for shot in tried))
+    figures = {}
+    worst: list[Shot] = []
+    for name in names:
+        of = [shot for shot in tried if shot.name == name]
+        passed = [shot for shot in of if shot.mark.score == 1.0]
+        figures[name] = {"rows": len(of), "passed": len(passed)}
+        if len(passed) > allowed(len(of), GUESS) and len(passed) > len(worst):
+            worst = passed
+    if not tried:
+        return None
+    if not worst:
+        return check("near_miss", True, "Wrong answers that hold the right one score 0.", figures)
+    words = (
+        f"A wrong answer that holds the right one ({worst[0].name}) scores 1 on {len(worst)} of "
+        f"{figures[worst[0].name]['rows']} rows, such as task {worst[0].row.task_id}."
+    )
+    return check("near_miss", False, words, figures, _example(worst[0]))
 
 
 def _same(shots: Shots) -> Check:

@@ -16,7 +16,7 @@ from runs.selftest.gold import choice_texts, derive
 from runs.selftest.judging import Check, check
 from runs.selftest.trial import Row, Trial
 
-VERSION = 1  # of the checks: a verdict of another version is found anew
+VERSION = 2  # of the checks: a verdict of another version is found anew
 SECONDS = 60.0
 SCORE_SECONDS = 20.0  # of one score() call of somebody's own code
 Verdict = dict[str, Any]
@@ -47,7 +47,9 @@ async def prove(subject: Subject, compute: Compute, seconds: float = SECONDS) ->
     tried = 0
     try:
         async with Bench(compute, _spec(subject), judged=subject.judged) as bench:
-            shots = await Trial(bench, await _extracted(bench, subject, rows), seconds).run()
+            shots = await Trial(
+                bench, await _extracted(bench, subject, rows), seconds, spoken=subject.grader is None
+            ).run()
             tried = shots.rows
     except ScorerFault as fault:
         told = f"{fault.error.get('class')}: {fault.error.get('message')}"[:500]

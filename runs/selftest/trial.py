@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from runs.selftest import spoken
 from runs.selftest.bench import Asked, Bench, Mark
 from runs.selftest.gold import Gold
 from runs.selftest.panel import DUMMIES, Dummy, output_of
 
 FIRST, CHUNK = 5, 25  # rows between two looks at the clock: at the beginning, later
 REPEATED = 20  # of the first rows, whose outputs are scored a second time
+SPOKEN = 40  # of the first rows, whose answers are tried among words
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Shot:
-    """One output and its mark. ``what``: gold, shuffled, again or dummy; ``name``: the form, or the dummy's name.
+    """One output and its mark. ``what``: gold, shuffled, dummy, spoken or miss; ``name``: the form or dummy.
 
     ``right``: the output is the row's right answer, whoever gave it.
     """
@@ -60,11 +62,12 @@ class Shots:
 class Trial:
     """``rows`` in the order in which they are tried; ``seconds``: after so long no further chunk is begun.
 
-    After half of it only right answers are tried: a scorer that is slow, since it runs programs, shall see many rows.
+    ``spoken``: answers among words are tried too. After half of the time only right answers are tried: a scorer that is
+    slow, since it runs programs, shall see many rows.
     """
 
-    def __init__(self, bench: Bench, rows: Sequence[Row], seconds: float) -> None:
-        self._bench, self._rows = bench, list(rows)
+    def __init__(self, bench: Bench, rows: Sequence[Row], seconds: float, *, spoken: bool = False) -> None:
+        self._bench, self._rows, self._spoken = bench, list(rows), spoken
         now = time.monotonic()
         self._half, self._until = now + seconds / 2, now + seconds
         self._forms: Counter[str] = Counter()  # how often each form of the right answer has scored 1
@@ -87,6 +90,8 @@ class Trial:
                 await self._dummies(rows, start)
                 if start < REPEATED:
                     await self._again([shot for shot in self.shots.all if shot.row in rows])
+                if self._spoken and start < SPOKEN:
+                    await self._among_words(rows)
             self.shots.rows += len(rows)
         return self.shots
 
@@ -142,6 +147,19 @@ class Trial:
         for (row, dummy, output), mark in zip(tried, marks, strict=True):
             right = is_right(row.gold, dummy, output)
             self.shots.all.append(Shot(row, "dummy", dummy.name, output, mark, right=right))
+
+    async def _among_words(self, rows: Sequence[Row]) -> None:
+        """Right answers behind other candidates, and wrong ones that hold the right one."""
+        tried = [
+            (row, what, name, output)
+            for row in rows
+            if row.gold is not None
+            for what, found in (("spoken", spoken.right), ("miss", spoken.wrong))
+            for name, output in found(row.gold, row.options).items()
+        ]
+        marks = await self._ask([(row, output) for row, _, _, output in tried])
+        for (row, what, name, output), mark in zip(tried, marks, strict=True):
+            self.shots.all.append(Shot(row, what, name, output, mark, right=what == "spoken"))
 
     async def _again(self, shots: Sequence[Shot]) -> None:
         """The same outputs a second time."""

@@ -124,6 +124,59 @@ async def test_j07_a_scorer_that_rewards_knowing_nothing_is_gameable(proved, nam
     assert "task t" in failed[0]["words"] or "looks at the expected" in failed[0]["words"]
 
 
+SLOPPY = {
+    "the first number": (r"found = re.findall(r'\d+', output)" "\nreturn float(bool(found) and found[0] == expected)",
+        numbers),
+    "the first letter of a sentence": ("return float(output.strip()[:1].upper() == expected)", choices),
+    "the first letter that stands alone": (
+        r"found = re.search(r'\b([A-D])\b', output)"
+        "\nreturn float(bool(found) and found.group(1) == expected)", choices),
+    "a substring": ("return float(expected in output)", numbers),
+    "a letter anywhere": ("return float(expected in output)", choices),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SLOPPY)
+async def test_j07_a_scorer_that_reads_the_wrong_candidate_is_not_proven(proved, name: str) -> None:
+    body, rows = SLOPPY[name]
+    verdict = await proved(by_code(scorer(body), rows()))
+    assert verdict["ok"] is False
+    checks = named(verdict)
+    assert checks["gold"]["ok"], "bare answers alone do not show it"
+    assert not (checks["reading"]["ok"] and checks["near_miss"]["ok"])
+
+
+GOOD_READERS = {
+    "the last number": (r"found = re.findall(r'\d+', output)" "\nreturn float(bool(found) and found[-1] == expected)",
+                        numbers),
+    "the last letter": (r"found = re.findall(r'\b([A-D])\b', output)"
+                        "\nreturn float(bool(found) and found[-1] == expected)",
+                        choices),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOOD_READERS)
+async def test_j07_a_scorer_that_reads_the_last_candidate_is_proven(proved, name: str) -> None:
+    body, rows = GOOD_READERS[name]
+    verdict = await proved(by_code(scorer(body), rows()))
+    assert (verdict["badge"], named(verdict)["reading"]["ok"], named(verdict)["near_miss"]["ok"]) == (
+        "proven", True, True), verdict  # fmt: skip
+    assert "Beware" not in named(verdict)["reading"]["words"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return float(output.strip() == expected)",
+        "try:\n    return float(float(output.strip()) == float(expected))\nexcept:\n    return 0",
+    ],
+)
+async def test_j07_a_scorer_of_bare_answers_is_proven_with_a_warning(proved, body: str) -> None:
+    verdict = await proved(by_code(scorer(body), numbers()))
+    assert verdict["badge"] == "proven"
+    assert "Beware: the right answer in a sentence scores 0 on 30 of 30 rows" in named(verdict)["reading"]["words"]
+
+
 BROKEN = {
     "always right": ("return 1.0", "lint"),
     "never right": ("return 1.0 if output.upper() == expected.lower() + '!' else 0.0", "gold"),
