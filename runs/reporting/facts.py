@@ -163,6 +163,7 @@ def _provenance(run: Run) -> dict[str, Any]:
         "benchmark": run.benchmark_id,
         "subset": marks["parts"]["subset"],
         "tasks": run.task_count,
+        "tasks_of": run.subset.task_count if run.subset is not None else None,
         "slice": run.task_positions is not None,
         "impl": marks["parts"]["impl"],
         "grader": run.impl.grader.get("kind") if run.impl is not None and run.impl.grader else None,

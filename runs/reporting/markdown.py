@@ -162,7 +162,7 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
         ("Fingerprint", found["fingerprint"]),
         ("Benchmark", found["benchmark"]),
         ("Subset", f"{subset['id']}, revision {subset.get('revision')}" if subset.get("id") else None),
-        ("Tasks", f"{found['tasks']:,}{' (a slice)' if found['slice'] else ''}"),
+        ("Tasks", _tasks(found)),
         ("Scorer", impl.get("id")),
         ("Scorer's code, SHA-256", impl.get("code_sha256")),
         ("Grader", found.get("grader_told") or found["grader"]),
@@ -179,6 +179,14 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
         ("Parent", f"{found['parent']} ({found['relation']})" if found["parent"] else None),
     ]
     return [(name, words.one_line(value, 300)) for name, value in rows if value not in (None, "")]
+
+
+def _tasks(found: Json) -> str:
+    """How many, and of how many where these are not all."""
+    if found["slice"]:
+        return f"{found['tasks']:,} (a slice)"
+    whole = found.get("tasks_of") or 0
+    return f"the first {found['tasks']:,} of {whole:,}" if whole > found["tasks"] else f"{found['tasks']:,}"
 
 
 def _served(names: Iterable[Json]) -> str:

@@ -301,3 +301,9 @@ def test_a_number_in_a_table_has_no_stray_sign():
     assert markdown.text("1.0") == "1.0"
     assert markdown.text("12.") == r"12\."
     assert markdown.text("1) first") == r"1\) first"
+
+
+def test_the_first_of_the_tasks_are_called_so(api, alice):
+    run = make.done(alice)
+    Subset.objects.filter(id=run.subset_id).update(task_count=1319)
+    assert "the first 200 of 1,319" in get(api, alice, run, "markdown").content.decode()
