@@ -27,10 +27,12 @@ class KnownBenchmark:
 class Known:
     """``reachable``: providers that the caller has a key for, or that need none. ``connections``: name -> provider.
 
-    ``bound``: the launch has named the model, so the words need not.
+    ``bound``: the launch has named the model, so the words need not. ``capped``: "money", "time" where the launch has
+    a ceiling of it.
     """
 
     benchmarks: tuple[KnownBenchmark, ...] = ()
     reachable: frozenset[str] = frozenset()
     connections: Mapping[str, str] = field(default_factory=dict)
     bound: bool = False
+    capped: frozenset[str] = frozenset()

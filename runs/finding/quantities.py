@@ -34,10 +34,11 @@ _VAGUE = re.compile(
 )
 _OFTEN = re.compile(r"\b(?:(?P<two>twice|zweimal)|(?P<three>thrice|dreimal))\b", _I)
 _TOKENS_SAID = re.compile(rf"{_FREE}\d+\s+tokens\b", _I)
+_EASTERN = r"(?<!第)(?P<n>\d+|[一二两兩三四五六七八九十百]+)"
 _EAST = re.compile(
-    r"(?:前|最初の|仅|只|只跑|随机)?\s*(?P<n>\d+)\s*(?P<unit>道题|个问题|个样本|题|條|条|问|問題|問|件|例|サンプル|個|個の)"
+    rf"(?:前|最初の|仅|只|只跑)?\s*{_EASTERN}\s*(?P<unit>道题|个问题|个样本|题|條|条|问|問題|問|件|例|サンプル|個|個の)"
 )
-_EAST_TRIALS = re.compile(r"(?P<n>\d+)\s*(?:次|回|遍)")
+_EAST_TRIALS = re.compile(rf"{_EASTERN}\s*(?:次|回|遍)")
 _TIMES = re.compile(rf"(?:{_FREE}(?P<before>\d+)\s*[x×]|(?<![\w])[x×]\s*(?P<after>\d+))(?!\w)", _I)
 _PER = re.compile(
     r"\s+(?:per|pro|par|por|je|für jedes|for each|for every)\s+"
@@ -48,8 +49,9 @@ _EACH = re.compile(
     r"\s+(?:per|pro|par|por|je|for each|for every)\s+(?:question|problem|task|item|row|prompt|frage)\b", _I
 )
 _SHARE = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)?\s*(?:%|percent\b|prozent\b|pour cent\b|por ciento\b)", _I)
-_PASS = re.compile(r"\bpass\s?[@^]\s?(?P<k>\d+)\b", _I)
+_PASS = re.compile(r"\bpass(?:\s?[@^]\s?|[\s-]at[\s-])(?P<k>\d+|k)\b", _I)
 _SHOTS = re.compile(r"\b(?:\d+|zero|few|five|one)[- ]?shots?\b", _I)
+_NO_SHOTS = re.compile(r"(?:0|zero)\b", _I)
 _TOKENS = r"max(?:imum|\.)?"
 _EFFORT = "minimal|low|medium|high"
 _PARAMS: tuple[tuple[str, type, str], ...] = (
@@ -83,14 +85,15 @@ class Quantities:
 
 def read(text: str) -> Quantities:
     """``text``: plain (``words.plain``), with whatever else is known to hold numbers blanked out."""
-    params, spans = _params(text)
+    told, spans = _params(text)
     rest = blanked(text, spans)
     notes: list[str] = []
     shares = [one.span() for one in _SHARE.finditer(rest)]
     unread = [rest[start:stop] for start, stop in shares]
     shots = [one for one in _SHOTS.finditer(rest)]
-    if shots:
-        notes.append(f"{shots[0].group()}: examples before the question are the scorer's, so this was not followed.")
+    shown = [one for one in shots if not _NO_SHOTS.match(one.group())]
+    if shown:
+        notes.append(f"{shown[0].group()}: examples before the question are the scorer's, so this was not followed.")
     spans += [*shares, *(one.span() for one in shots)]
     rest = blanked(text, spans)
     unread += [one.group() for one in _VAGUE.finditer(rest) if _unit(one["unit"].lower()) == "samples"]
@@ -106,12 +109,17 @@ def read(text: str) -> Quantities:
         elif what == "samples":
             limits.append(count)
         spans.append(span)
-    passes = [int(one["k"]) for one in _PASS.finditer(text)]
-    times = [*trials, *(count for count in passes if count > 1)]
+    passes = [one for one in _PASS.finditer(text)]
+    times = [*trials, *(int(one["k"]) for one in passes if one["k"].isdigit() and int(one["k"]) > 1)]
+    spans += [one.span() for one in passes]
+    if len(times) > len(trials) and limits:
+        notes.append(
+            f"{times[0]} trials of each of the first {limits[0]} samples: say how often each is asked as trials."
+        )
     return Quantities(
         tuple(dict.fromkeys(limits)),
         times[0] if times else None,
-        params,
+        told,
         "; ".join(unread),
         (),
         tuple(notes),
@@ -124,6 +132,11 @@ def blanked(text: str, spans: list[Span] | tuple[Span, ...]) -> str:
     for start, stop in spans:
         text = f"{text[:start]}{'|' * (stop - start)}{text[stop:]}"
     return text
+
+
+def params(text: str) -> list[Span]:
+    """Where parameters of the model are said."""
+    return _params(text)[1]
 
 
 def _params(text: str) -> tuple[dict[str, Any], list[Span]]:
@@ -150,7 +163,7 @@ def _counts(text: str) -> Iterator[tuple[int, str, Span]]:
 def _found(text: str) -> Iterator[tuple[re.Match[str], int, str]]:
     for pattern, what in ((_EAST_TRIALS, "trials"), (_EAST, "samples")):
         for one in pattern.finditer(text):
-            yield one, int(one["n"]), what
+            yield one, _eastern(one["n"]), what
     for one in _OFTEN.finditer(text):
         yield one, 2 if one["two"] else 3, "trials"
     for pattern in (_LABELLED, _COUNTED):
@@ -159,7 +172,8 @@ def _found(text: str) -> Iterator[tuple[re.Match[str], int, str]]:
             if what:
                 yield one, _int(one["n"]), what
     for one in _LED.finditer(text):
-        yield one, _int(one["n"]), "samples"
+        if one["n"].lower() != "one":  # just one model
+            yield one, _int(one["n"]), "samples"
     for one in _TIMES.finditer(text):
         yield one, int(one["before"] or one["after"]), "trials"
 
@@ -175,3 +189,31 @@ def _int(text: str) -> int:
     if text.lower() in NUMBERS:
         return NUMBERS[text.lower()]
     return int(float(text[:-1]) * 1000) if text[-1] in "kK" else int(re.sub(r"\D", "", text))
+
+
+def _eastern(text: str) -> int:
+    """12, 十二, 二十, 百五十"""
+    if text[0] not in _DIGITS:
+        return int(text)
+    total, digit = 0, 0
+    for sign in text:
+        value = _DIGITS[sign]
+        total, digit = (total + (digit or 1) * value, 0) if value >= 10 else (total, value)
+    return total + digit
+
+
+_DIGITS = {
+    "一": 1,
+    "二": 2,
+    "两": 2,
+    "兩": 2,
+    "三": 3,
+    "四": 4,
+    "五": 5,
+    "六": 6,
+    "七": 7,
+    "八": 8,
+    "九": 9,
+    "十": 10,
+    "百": 100,
+}

@@ -5,17 +5,18 @@ that of a benchmark, the reading has a problem and candidates to choose from.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from registry.catalog import get
-from runs.finding import datasets, harnesses, placed, quantities, shipped
+from runs.finding import asides, datasets, harnesses, placed, quantities, refusing, shipped
 from runs.finding.benchmarks import candidates, choosing, names, overlaps
-from runs.finding.benchmarks.candidates import Candidate, Json
+from runs.finding.benchmarks.candidates import Json
 from runs.finding.benchmarks.choosing import Outcome
 from runs.finding.benchmarks.names import HINTED, STRONG, Index, Mention, Target
 from runs.finding.benchmarks.overlaps import Words
 from runs.finding.known import Known
+from runs.finding.readings import Problem, Reading
 from runs.finding.suts import settling
 from runs.finding.vocabulary import EITHER_OR
 from runs.finding.words import plain, split, squash
@@ -24,42 +25,10 @@ LIKE_A_TASK = 0.9  # a task of a harness with the same rows, which only asks oth
 _LONGEST = 3_000  # signs that are read: a request is a few sentences
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Why the request can't be carried out as it is. ``choices``: [{"id", "name", "reason"}], maybe none.
-
-    ``unknown``: a name in it that neither registry nor catalogue knows, and that may be looked for elsewhere; or "".
-    """
-
-    code: str
-    question: str
-    choices: tuple[Json, ...] = ()
-    unknown: str = ""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a request says. Without ``problem``, ``source`` is set, and ``sut`` too unless the launch has named it.
-
-    ``params``: of the model, as the words say them. ``harness``: {"name", "task"?, "args"?} that they want.
-    """
-
-    source: Json | None = None
-    sut: Json | None = None
-    params: Json = field(default_factory=dict)
-    part: str | None = None
-    limit: int | None = None
-    trials: int | None = None
-    harness: Json | None = None
-    confidence: float = 0.0
-    candidates: tuple[Candidate, ...] = ()
-    notes: tuple[str, ...] = ()
-    problem: Problem | None = None
-
-
 def read(request: str, known: Known, hints: Sequence[str] = (), answers: Sequence[str] = ()) -> Reading:
     """``hints``: read like words of the request. ``answers``: ids of choices that the run's owner made, in order."""
-    text = plain("\n".join([request, *hints]))[:_LONGEST]
+    whole = plain("\n".join([request, *hints]))
+    text = whole[:_LONGEST]
     datasets_said = _datasets(text)
     rest = quantities.blanked(text, [one.span for one in datasets_said])
     tasks = list(harnesses.tasks(rest))
@@ -68,6 +37,8 @@ def read(request: str, known: Known, hints: Sequence[str] = (), answers: Sequenc
     rest = quantities.blanked(rest, [span for _, span in asked])
     models = settling.read(rest, known)
     rest = quantities.blanked(rest, models.spans)
+    beside = asides.read(quantities.blanked(rest, quantities.params(rest)))
+    rest = quantities.blanked(rest, [one.span for one in beside if one.kind in asides.COUNTED])
     counts = quantities.read(rest)
     rest = quantities.blanked(rest, counts.spans)
     index = names.index(known)
@@ -80,10 +51,13 @@ def read(request: str, known: Known, hints: Sequence[str] = (), answers: Sequenc
         or _of_a_harness(choosing.choose(said, found, outright), asked, said, found, outright)
     )
     outcome = _model_or_set(outcome, models, known, index)
-    made = _reading(outcome, counts)
+    beside = refusing.meant(beside, said, found)
+    outcome = refusing.asked(outcome, beside, said, found)
+    made = refusing.noted(_reading(outcome, counts), beside, known, cut=_LONGEST if len(whole) > _LONGEST else 0)
     made = replace(made, harness=_harness(asked, tasks, made))
     counts = replace(counts, bare=() if counts.limits else overlaps.bare_numbers(said, found))
-    return _with_sut(_with_limit(made, counts, answers), models, known, answers)
+    made = refusing.refused(_with_limit(made, counts, answers), beside, counts.limits, known, answers)
+    return _with_sut(made, models, known, answers)
 
 
 def _datasets(text: str) -> list[datasets.Named]:
@@ -202,7 +176,9 @@ def _chosen(
             return Outcome((candidates.of_named(named, 1.0, "chosen by the run's owner"),))
         target = candidates.chosen(answer, known)
         if target is not None:
-            return choosing.forced(*target, said, found)
+            mention = next((one for one in found if target[0] in one.targets), None)
+            out = mention is not None and refusing.left_out(said, target[0], mention)
+            return choosing.forced(*target, said, () if out else found)
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from registry import catalog, visibility
-from runs import providers, suts
+from runs import limits, providers, suts
 from runs.context import Context, PhaseError
 from runs.driver.base import Asks, Found
 from runs.driver.rules import hub_names
@@ -22,7 +22,10 @@ INSTEAD = "Pin a benchmark instead: benchmark=, with subset= and impl= where the
 _MODEL = 'Name it in the words, like "gpt-4o-mini via OpenRouter", or launch with sut={"model": …, "provider": …}.'
 _NUMBER = 'Say it in the words, like "50 samples", or launch with limits={"run": {"tasks": 50}}.'
 CHOICE = "choice:"  # begins a hint that is the id of a choice
-_HINTS = {"no_model": _MODEL, "unclear_model": _MODEL, "unclear_limit": _NUMBER}
+_CEILING = (
+    'Launch with limits={"run": {"cost": 0.5, "duration": 600}}, or --limit-to run.cost=0.5: US dollars and seconds.'
+)
+_HINTS = {"no_model": _MODEL, "unclear_model": _MODEL, "unclear_limit": _NUMBER, "unclear_ceiling": _CEILING}
 
 
 async def find(context: Context) -> Found:
@@ -30,7 +33,8 @@ async def find(context: Context) -> Found:
 
     Raises Asks (there are choices), PhaseError (there are none): ``unresolved_request``, ``unclear_benchmark``,
     ``harness_only``, ``several_benchmarks``, ``unclear_part``, ``several_subsets``, ``no_model``, ``unclear_model``,
-    ``unclear_limit``; those of docs/sources.md where the Hub can't be asked and nothing else was found.
+    ``unclear_limit``, ``unclear_ceiling``; those of docs/sources.md where the Hub can't be asked and nothing else was
+    found.
     """
     run = context.run
     known = await context.orm(known_to, run)
@@ -78,7 +82,13 @@ def known_to(run: Run) -> Known:
     """What the run's owner sees of the registry, has connections to, and has keys for."""
     owner = Principal(run.owner, frozenset(), "")
     own = {one.name: one.provider for one in connections.visible(owner).filter(kind="ai_model")}
-    return Known(tuple(_benchmarks(owner)), _reachable(owner), own, bound=bool(run.sut))
+    return Known(tuple(_benchmarks(owner)), _reachable(owner), own, bool(run.sut), _capped(run))
+
+
+def _capped(run: Run) -> frozenset[str]:
+    level = limits.parse(run.limits).run
+    money = level.cost is not None or level.model_cost is not None
+    return frozenset([*["money"] * money, *["time"] * (level.duration is not None)])
 
 
 def answers(run: Run) -> list[str]:

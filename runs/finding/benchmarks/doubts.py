@@ -15,9 +15,18 @@ _MORE_YEARS = re.compile(
     r"\s*(?:and|&|,|/|\+|und|et|y|e|to|bis|-|和|と)\s*(?:aime\s*)?(?:19|20)?\d\d(?!\w)", re.IGNORECASE
 )
 _NUMERAL = re.compile(r"[ -]+I{1,2}(?![\w'])(?!\s+[a-z])")
+_SPLIT = r"train(?:ing)?s?|dev(?:elopment)?|valid(?:ation|ierungs?)?|val"
 _OTHER_ROWS = re.compile(
-    r"\b(train(?:ing)?|dev(?:elopment)?)[ -]?(?:split|set|rows|questions|samples)\b", re.IGNORECASE
+    rf"\b(?P<a>{_SPLIT}|test)[ -]?(?:split|teil|partition)\b|\b(?P<b>{_SPLIT})[ -]?(?:set|rows|"
+    rf"questions|samples|data|daten)\b|"
+    rf"\b(?:split|partition)\s*[:=]?\s*(?P<c>{_SPLIT}|test)\b|"
+    r"\b(?:jeu|données|ensemble|conjunto|datos|dati|insieme) (?:d'|d[eio]s? )(?P<d>entraînement|"
+    r"entrenamiento|validación|"
+    r"validación|validation|addestramento|treino|treinamento|validação|validazione)|(?P<e>训练集|"
+    r"验证集|訓練データ|検証データ)",
+    re.IGNORECASE,
 )
+_BESIDE = re.compile(rf"[ ,:(/_-]{{1,3}}(?P<a>{_SPLIT})(?!\w)", re.IGNORECASE)
 _UNKNOWN = re.compile(r"[a-z0-9]+(?:bench|benchmark|eval|qa|mmlu|gsm8k|gsm|gpqa|math)")
 _FOREIGN = frozenset(map(fold, LANGUAGES))
 _NOT_UNKNOWN = frozenset({"lmeval", "lighteval", "retrieval", "medieval"})
@@ -55,9 +64,9 @@ def of(
         return f"{text[start : more.end()]} is not {entry.name}"
     if len(entry.version) == 4 and _NUMERAL.match(text, stop):
         return f"one of the papers of {entry.name} is not {entry.name}"
-    rows = _OTHER_ROWS.search(text)
-    if rows and not any(str(one.get("split", "")).startswith(rows[1].lower()) for one in entry.locators):
-        return f"the {rows[0]} is not {entry.name}"
+    rows = _BESIDE.match(text, stop) or _OTHER_ROWS.search(text)
+    if rows and not _is_its_split(next(filter(None, rows.groups())), entry, [hit.slug for hit in hits]):
+        return f"the {rows[0].strip(' ,:(/_-')} is not {entry.name}"
     return _language(entry, hits, text, free)
 
 
@@ -89,6 +98,13 @@ def _region(mention: Mention, hits: Sequence[Hit], text: str) -> tuple[int, int]
 def _same_version(said: str, known: str) -> bool:
     plain = [re.sub(r"(?:\.0)+$", "", one.lower().lstrip("v")) for one in (said, known)]
     return plain[0] == plain[1]
+
+
+def _is_its_split(said: str, entry: Entry, slugs: Sequence[str]) -> bool:
+    """Whether the entry, or one of these parts of it, takes its rows from a split of such a name."""
+    begins = fold(said)[:3]
+    places = [*entry.locators, *(place for slug in slugs for place in entry.locators_of(slug))]
+    return any(str(one.get("split", "")).startswith(begins) for one in places)
 
 
 def _language(entry: Entry, hits: Sequence[Hit], text: str, free: Sequence[Word]) -> str | None:

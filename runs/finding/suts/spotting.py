@@ -3,11 +3,16 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
+from registry.catalog import all_entries
 from runs.finding.datasets import SLASHED
 from runs.finding.known import Known
 from runs.finding.suts import places
 from runs.finding.suts.makers import FAMILIES, MAKERS, ROUTERS, WHOLE, family, spelled
+from runs.finding.vocabulary import FILLERS, SAMPLES
+from runs.finding.words import fold, squash
+from runs.local_model.server import MODEL as LOCAL
 from runs.providers import PROVIDERS
 
 Span = tuple[int, int]
@@ -34,6 +39,17 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 
+_ROUTED = re.compile(
+    rf"{_EDGE}(?P<model>{_ID}/{_ID})\s*(?:,\s*)?(?:via|on|at|over|through|über|auf|sur|chez|en|tramite|@)\s+"
+    r"(?:the\s+)?(?P<at>[A-Za-z][A-Za-z0-9_-]*(?: [A-Za-z]+)?)",
+    re.IGNORECASE,
+)
+_SERVED = re.compile(
+    r"\b(?P<local>(?:local|lokalen?|lokales)\s+)?(?:(?P<at>vllm|ollama|llama\.?cpp|lm ?studio|sglang|tgi)\s+)?"
+    rf"(?P<word>models?|modells?)\b(?!\s*[=:])(?:\s+(?:called\s+|named\s+)?(?P<model>{_ID}(?:/{_ID})*))?",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True)
 class Said:
@@ -51,7 +67,7 @@ def models(text: str, known: Known) -> list[Said]:
     found = _with_provider(text, known)
     found += _slashed(text, found)
     found += _by_family(text, found)
-    return found or _at_home(text, known)
+    return found or _at_home(text, known) or _at_a_router(text, known) or _local(text, known)
 
 
 def slugs(text: str, found: Iterable[Said]) -> tuple[tuple[str, Span], ...]:
@@ -107,6 +123,34 @@ def _at_home(text: str, known: Known) -> list[Said]:
         at, model = places.named(one["at"], known), one["model"]
         if at is not None and model.casefold() not in PROVIDERS and (at in known.connections or PROVIDERS[at].free):
             return [Said(model, family(model), True, at, one.span("model"))]
+    return []
+
+
+def _at_a_router(text: str, known: Known) -> list[Said]:
+    """owner/name right before "via OpenRouter", unless it begins with the name of a benchmark: mmlu/anatomy."""
+    for one in _ROUTED.finditer(text):
+        at = places.named(one["at"], known) or places.named(one["at"].split()[0], known)
+        if at in ROUTERS and squash(one["model"].split("/")[0]) not in _benchmarks():
+            return [Said(one["model"], family(one["model"]), True, at, one.span("model"))]
+    return []
+
+
+@cache
+def _benchmarks() -> frozenset[str]:
+    return frozenset(squash(name) for entry in all_entries() for name in (entry.slug, entry.name, *entry.aliases))
+
+
+def _local(text: str, known: Known) -> list[Said]:
+    """ "my local vllm model foo"; or the local model, which has no other name."""
+    one = _SERVED.search(text)
+    if one is not None and (one["local"] or one["at"]):
+        at = places.named(one["at"] or "local", known)
+        model = one["model"] or ""
+        if at is not None and model and fold(model) not in FILLERS | SAMPLES and not model.isdigit():
+            return [Said(model, family(model), True, at, one.span())]
+        if at == "local" and not one["at"]:
+            return [Said(LOCAL, family(LOCAL), True, at, (one.start(), one.start("word") + len(one["word"])))]
+        return [Said("", "", False, at, one.span("word"))]
     return []
 
 
