@@ -21,6 +21,7 @@ from tests.twins.hosts_twin import Hosts, TestAuthority
 from tests.twins.huggingface_twin import HuggingFaceTwin
 from tests.twins.openai_twin import Fault, Seen
 
+pytestmark = pytest.mark.long
 MMLU_COMMIT = str(get("mmlu").locators[0]["revision"])
 ALGEBRA = [
     {

@@ -17,6 +17,7 @@ from tests.journeys.conftest import new_client
 from tests.operations.serving import Server
 from tests.twins.openai_twin import Fault, Seen
 
+pytestmark = pytest.mark.long
 MODEL = {"model": "qwen/qwen3-32b", "provider": "openrouter"}
 CODE = """
 import os, requests

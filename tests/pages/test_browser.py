@@ -13,7 +13,7 @@ from runs.models import Run
 from tests.factories import runs as make
 from tests.pages.conftest import DOOR
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 CANARY = (
     "<script>alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)><math href=javascript:alert(4)>m</math>"

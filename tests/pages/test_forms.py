@@ -10,7 +10,7 @@ from runs.models import Run
 from tests.pages.test_browser import RING, SOON, TOO_WIDE, listen, visit  # noqa: F401 (a fixture)
 from tests.pages.test_launch import authored
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.long]
 ROWS = '{"task_id": "fr", "input": "Capital of France?", "expected": "Paris"}'
 
 

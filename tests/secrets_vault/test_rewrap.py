@@ -20,6 +20,7 @@ from secrets_vault.sealing import Opener
 from tests.factories.launched import acting
 from tests.factories.processes import ROOT, database_url
 
+pytestmark = pytest.mark.long
 RULE = {"inject_kind": "bearer", "inject_target": "Authorization"}
 VALUES = [f"kv-{number}-3fA9sQ7xLm2Zt8Rw" for number in range(6)]
 

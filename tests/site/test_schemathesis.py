@@ -25,6 +25,7 @@ from schemathesis.specs.openapi.checks import (
 from benchwright_site.api import api as v1
 from tests.site.rows import ROWS, filled
 
+pytestmark = pytest.mark.long
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance,
           response_schema_conformance]  # fmt: skip
 ENDLESS = "/v1/runs/{run_id}/stream"  # has tests of its own
