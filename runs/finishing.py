@@ -96,13 +96,13 @@ def settle_late() -> int:
         settle(run_id)
         run = Run.objects.get(id=run_id)
         if run.summary is not None:
-            unpriced, open_calls = run.unpriced_calls, run.calls.filter(status__in=("sent", "unknown"))
+            unpriced = run.unpriced_calls
             spent = {
                 "cost": money.known(run.cost_model, unpriced),
                 "unpriced": unpriced > 0,
                 "unpriced_calls": unpriced,
                 "estimated_calls": run.estimated_calls,
-                "unknown_calls": open_calls.count(),
+                "unknown_calls": queries.unknown_calls([run.id], over=True),
                 "tokens": {"in": run.tokens_in, "out": run.tokens_out, "total": run.tokens_in + run.tokens_out},
             }
             Run.objects.filter(id=run_id).update(summary={**run.summary, **spent})

@@ -1,6 +1,7 @@
 """Reading runs. Every read starts from what the principal may see; nobody else's private run exists for them."""
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -11,7 +12,7 @@ from django.db.models import Q, QuerySet
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from runs import states
-from runs.models import Run
+from runs.models import ModelCall, Run
 from runs.statistics import TaskTally
 from runs.summary import OUTCOMES, Figures, assemble, in_order
 
@@ -137,7 +138,13 @@ _SPENT = (
 )
 
 
-_UNKNOWN = "SELECT count(*) FROM runs_modelcall WHERE run_id = ANY(%(runs)s) AND status = ANY(%(cut)s)"
+def unknown_calls(runs: Sequence[UUID], *, over: bool) -> int:
+    """How many calls of these runs were cut off at the provider, so that nobody knows what they cost.
+
+    ``over`` as of ``live_summary``.
+    """
+    cut = ("unknown", "sent") if over else ("unknown",)
+    return ModelCall.objects.filter(run__in=runs, status__in=cut).count()
 
 
 def figures(run: Run, *, over: bool = False) -> Figures:
@@ -154,7 +161,7 @@ def _completed(run: Run, *, over: bool) -> Figures:
 
 
 def _figures(run: Run, cells: str, total: int, spenders: list[UUID], *, over: bool) -> Figures:
-    params: dict[str, Any] = {"run": run.id, "runs": spenders, "cut": ["unknown", "sent"] if over else ["unknown"]}
+    params: dict[str, Any] = {"run": run.id, "runs": spenders}
     with connection.cursor() as cursor:
         cursor.execute(_MOMENTS + cells, params)
         moments = cursor.fetchone()
@@ -166,8 +173,6 @@ def _figures(run: Run, cells: str, total: int, spenders: list[UUID], *, over: bo
             tallies = [TaskTally(scored, passed, tasks) for scored, passed, tasks in cursor.fetchall()]
         cursor.execute(_SPENT, params)
         tokens_in, tokens_out, cost, unpriced, estimated = map(int, cursor.fetchone())
-        cursor.execute(_UNKNOWN, params)
-        unknown = cursor.fetchone()[0]
     mean_score, (p50, p95) = moments[len(OUTCOMES)], moments[-1] or (None, None)
     return Figures(
         total=total,
@@ -181,7 +186,7 @@ def _figures(run: Run, cells: str, total: int, spenders: list[UUID], *, over: bo
         cost=cost,
         unpriced=unpriced,
         estimated=estimated,
-        unknown=unknown,
+        unknown=unknown_calls(spenders, over=over),
         kinds=kinds,
         tallies=tallies,
     )

@@ -17,6 +17,7 @@ from runs.suts import BoundSut
 
 SECONDS = 600.0
 ATTEMPT = 1
+CLAIMED = 2  # another worker may have asked already, so the journal's table is looked into
 
 
 class AskFailed(Exception):

@@ -1,6 +1,6 @@
 """The owner's word on what a run asks: a choice, an approval, edits of the plan. The run goes on with it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -12,6 +12,8 @@ from kernel.jobs import enqueue
 from runs import providers, queries, states
 from runs.models import Run
 from secrets_vault.connections import queries as connections
+
+CHOICE = "choice:"  # begins a hint that is the id of a choice
 
 
 def approve(principal: Principal, run_id: str, said: Mapping[str, Any]) -> Run:
@@ -37,6 +39,13 @@ def approve(principal: Principal, run_id: str, said: Mapping[str, Any]) -> Run:
 def answer_to(run: Run, phase: str) -> Mapping[str, Any] | None:
     """The newest answer to a question of the phase; None where there is none."""
     return next((said for said in reversed(run.answers) if said["phase"] == phase), None)
+
+
+def split_hints(hints: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """(words, ids of choices): ``choice:<id>`` among a launch's hints answers what an earlier run asked."""
+    said = [str(hint) for hint in hints]
+    chosen = [hint.removeprefix(CHOICE) for hint in said if hint.startswith(CHOICE)]
+    return [hint for hint in said if not hint.startswith(CHOICE)], chosen
 
 
 def _checked(principal: Principal, asked: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:

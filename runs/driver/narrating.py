@@ -14,9 +14,8 @@ from kernel.secret_signs import redact
 from runs import gateway_keys, limits, suts
 from runs.context import CeilingReached, PhaseError
 from runs.driver import spending
-from runs.driver.asking import ATTEMPT, Asker
+from runs.driver.asking import ATTEMPT, CLAIMED, Asker
 from runs.driver.llm.conversation import Talk
-from runs.driver.llm.driver import CLAIMED, place_of
 from runs.driver.llm.figures import foreign
 from runs.gateway_client import GatewayLost, LeaseRefused
 from runs.limits import Ceilings
@@ -70,7 +69,7 @@ def narrate(run: Run, part: str, *, answers: bool) -> Json:
         try:
             text = asyncio.run(_asked(run, bound, facts, account))
         finally:
-            spending.count(str(run.id), PHASE, place_of(PHASE), gateway_keys.NARRATED)
+            spending.count(str(run.id), PHASE, spending.place_of(PHASE), gateway_keys.NARRATED)
     except Untold as why:
         spent = {"driver": name, "notice": f"{why} These are the built-in words.", "cost": _cost(account)}
         return {**told, **spent}

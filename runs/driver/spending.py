@@ -2,6 +2,8 @@
 
 from django.db import connection
 
+from runs import limits
+
 _PHASE = """
 UPDATE runs_phase p SET cost = greatest(p.cost, journal.cost), tokens = greatest(p.tokens, journal.tokens)
 FROM (
@@ -17,6 +19,11 @@ FROM (
     FROM runs_modelcall WHERE run_id = %(run)s AND ordinal < 0
 ) AS journal WHERE id = %(run)s
 """
+
+
+def place_of(phase: str) -> int:
+    """Where the driver's calls of a phase stand in the run's journal."""
+    return -1 - limits.PHASES.index(phase)
 
 
 def count(run: str, phase: str, *places: int) -> None:

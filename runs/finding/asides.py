@@ -5,7 +5,7 @@ data/vocabulary.toml.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from runs.finding.vocabulary import FILLERS, NUMBERS, SAMPLES
@@ -16,9 +16,9 @@ _I = re.IGNORECASE
 _N = rf"(?:\d+(?:[.,]\d+)?|{'|'.join(NUMBERS)})"
 _COUNTABLE = "|".join(sorted(SAMPLES - {"limit"}, key=len, reverse=True))
 _UP_TO = (
-    r"(?:\b(?:(?:for|spend(?:ing)?|stop after|within|under|up to|no more than|less than|at most|max(?:imum|imal|\.)?|"
+    r"(?:\b(?:for|spend(?:ing)?|stop after|within|under|up to|no more than|less than|at most|max(?:imum|imal|\.)?|"
     r"für|höchstens|bis zu|maximal|pour|au plus|jusqu'à|por|como máximo|al massimo|no máximo|"
-    r"(?:with )?an? budget of|budget(?: of)?)\s*[:=]?\s*)*)"
+    r"(?:with )?an? budget of|budget(?: of)?)\s*[:=]?\s*)*"
 )
 _MONEY = re.compile(
     rf"{_UP_TO}(?:(?:US|U\.S\. ?)?[$€£¥]\s?\d+(?:[.,]\d+)?k?|\b(?:usd|eur|gbp)\s?\d+(?:[.,]\d+)?|"
@@ -33,7 +33,7 @@ _MONEY = re.compile(
 _TIME = re.compile(
     rf"{_UP_TO}(?<![A-Za-z0-9.,]){_N}\s*-?(?:(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|sekunden?|minuten?|stunden?|"
     r"secondes?|heures?|segundos?|minutos?|horas?|secondi|minuti|ore|секунд\w?|минут\w?|часов|часа?)\b|"
-    r"秒|分钟|分鐘|小时|小時|時間|分間)|\d+\s*(?:秒|分钟|分鐘|小时|小時|時間|分間)",
+    r"秒|分钟|分鐘|小时|小時|時間|分間)",
     _I,
 )
 _PLACES: tuple[str, ...] = (
@@ -130,15 +130,7 @@ class Aside:
 def read(text: str) -> list[Aside]:
     """``text``: plain, with models, data sets and harnesses blanked out."""
     found: list[Aside] = []
-    patterns = [
-        ("money", _MONEY),
-        ("time", _TIME),
-        ("note", _NOTES),
-        ("changed", _CHANGED),
-        *_places(),
-        ("topic", _ABOUT),
-    ]
-    for kind, pattern in patterns:
+    for kind, pattern in _PATTERNS:
         for one in pattern.finditer(text):
             start, stop = one.span()
             if kind == "topic" and one["what"] and fold(one["what"]) in FILLERS:
@@ -148,16 +140,18 @@ def read(text: str) -> list[Aside]:
     return found
 
 
-def _places() -> Iterator[tuple[str, re.Pattern[str]]]:
-    yield from (("place", pattern) for pattern in _COMPILED)
-
-
-_COMPILED = tuple(re.compile(one, _I) for one in _PLACES)
+_PATTERNS = (
+    ("money", _MONEY),
+    ("time", _TIME),
+    ("note", _NOTES),
+    ("changed", _CHANGED),
+    *(("place", re.compile(one, _I)) for one in _PLACES),
+    ("topic", _ABOUT),
+)
 
 
 def left_out(text: str, names: frozenset[str], parts: Sequence[Span]) -> str:
-    """The words that leave a part out, or "". ``names``: squashed, of the parts. ``parts``: "
-    "where such a one is said."""
+    """The words that leave a part out, or "". ``names``: squashed, of the parts; ``parts``: where one is said."""
     strong = _LEFT_OUT.search(text)
     if strong:
         return _said(text, strong.span())

@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 
 from kernel import clock
 from kernel.money import MICRO_CENTS_PER_DOLLAR
-from runs.models import ModelCall, Output, Phase, Run, RunEvent, TaskResult
+from runs import queries
+from runs.models import Output, Phase, Run, RunEvent, TaskResult
 from runs.pages import words
 from runs.pages.event_words import ordinal, said
 
@@ -227,7 +228,7 @@ def _lost(run: Run) -> int:
     """Calls of an ended run of which nobody knows how they ended: the provider may charge for them all the same."""
     if run.finished_at is None:
         return 0
-    return ModelCall.objects.filter(run=run, status__in=("sent", "unknown")).count()
+    return queries.unknown_calls([run.id], over=True)
 
 
 def spend(run: Run, *, mine: bool) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import Any
 import pytest
 
 from benchwright import Benchwright
-from tests.journeys.conftest import SCOPES
-from tests.operations.serving import Server, manage, serving, until
-from tests.twins.hosts_twin import Hosts, TestAuthority, answer
+from tests.journeys.conftest import SCOPES, installation, new_token, world
+from tests.operations.serving import Server, until
+from tests.twins.hosts_twin import Hosts, answer
 
 pytestmark = pytest.mark.long
 
@@ -38,33 +37,21 @@ SCORER = textwrap.dedent("""
 
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[Hosts]:
-    with tempfile.TemporaryDirectory(prefix="bwh-", dir="/var/tmp") as folder:
-        made = Hosts(TestAuthority(Path(folder)))
+    with world() as made:
         for name in NAMES:
             made.add(name)
         yield made
-        made.stop()
 
 
 @pytest.fixture(scope="module")
 def server(egress_python: str, hosts: Hosts) -> Iterator[Server]:
-    given = {"BENCHWRIGHT_EGRESS_HOSTS": hosts.table(), "BENCHWRIGHT_EGRESS_TRUST": str(hosts.authority.file)}
-    os.environ.update(given)
-    try:
-        with tempfile.TemporaryDirectory(prefix="bwj-", dir="/var/tmp") as folder:
-            Path(folder).chmod(0o755)
-            with serving(Path(folder)) as made:
-                made.wait_ready()
-                yield made
-    finally:
-        for name in given:
-            del os.environ[name]
+    with installation(hosts) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def token(server: Server) -> str:
-    manage(server.data, "create_user", "keys@example.org")
-    return manage(server.data, "create_token", "keys@example.org", "--scopes", FOLLOWING).stdout.split()[-1]
+    return new_token(server, "keys@example.org", FOLLOWING)
 
 
 @pytest.fixture(scope="module")

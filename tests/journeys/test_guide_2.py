@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ import pytest
 from benchwright import Benchwright, NeedsInput
 from registry.catalog import get
 from tests.factories.processes import Model
-from tests.journeys.conftest import SCOPES
-from tests.operations.serving import Server, manage, serving
+from tests.journeys.conftest import installation, new_token, world
+from tests.operations.serving import Server
 from tests.runs.sources.writing import jsonl
-from tests.twins.hosts_twin import Hosts, TestAuthority
+from tests.twins.hosts_twin import Hosts
 from tests.twins.huggingface_twin import HuggingFaceTwin
 from tests.twins.openai_twin import Fault, Seen
 
@@ -68,8 +67,7 @@ def answer(seen: Seen) -> Fault:
 
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[Hosts]:
-    with tempfile.TemporaryDirectory(prefix="bwh-", dir="/var/tmp") as folder:
-        made = Hosts(TestAuthority(Path(folder)))
+    with world() as made:
         hub = HuggingFaceTwin(made)
         files = {f"{name}/test.jsonl": jsonl(ALGEBRA) for name in ("abstract_algebra", "all")}
         hub.dataset("cais/mmlu", files, sha=MMLU_COMMIT, card={
@@ -81,7 +79,6 @@ def hosts() -> Iterator[Hosts]:
         })  # fmt: skip
         hub.dataset("acme/adding", {"test.jsonl": jsonl(CALLS)}, card={"license": "apache-2.0"})
         yield made
-        made.stop()
 
 
 @pytest.fixture(scope="module")
@@ -95,24 +92,13 @@ def model() -> Iterator[Model]:
 
 @pytest.fixture(scope="module")
 def server(egress_python: str, hosts: Hosts, model: Model) -> Iterator[Server]:
-    given = {
-        "BENCHWRIGHT_EGRESS_HOSTS": hosts.table(),
-        "BENCHWRIGHT_EGRESS_TRUST": str(hosts.authority.file),
-        "BW_PROVIDER_OPENROUTER_BASE_URL": model.url,
-    }
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="bwj-", dir="/var/tmp") as folder:
-        for name, value in given.items():
-            patch.setenv(name, value)  # another installation of this session may have its own
-        Path(folder).chmod(0o755)
-        with serving(Path(folder)) as made:
-            made.wait_ready()
-            yield made
+    with installation(hosts, BW_PROVIDER_OPENROUTER_BASE_URL=model.url) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def token(server: Server) -> str:
-    manage(server.data, "create_user", "words@example.org")
-    return manage(server.data, "create_token", "words@example.org", "--scopes", SCOPES).stdout.split()[-1]
+    return new_token(server, "words@example.org")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import json
 import re
-import tempfile
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +12,11 @@ import pytest
 from benchwright import Benchwright
 from tests.factories.processes import ASK, Model
 from tests.journeys import published
-from tests.journeys.conftest import SCOPES, new_client
+from tests.journeys.conftest import installation, new_client, new_token, world
 from tests.journeys.programs import Desk, block
-from tests.operations.serving import Server, manage, serving
+from tests.operations.serving import Server
 from tests.runs.sources.writing import jsonl
-from tests.twins.hosts_twin import Hosts, TestAuthority
+from tests.twins.hosts_twin import Hosts
 
 pytestmark = pytest.mark.long
 TOOL = {"type": "function", "function": {**published.ADD, "parameters": {
@@ -37,11 +36,9 @@ def load_dataset(name, split):
 
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[Hosts]:
-    with tempfile.TemporaryDirectory(prefix="bwh-", dir="/var/tmp") as folder:
-        made = Hosts(TestAuthority(Path(folder)))
+    with world() as made:
         published.publish(made)
         yield made
-        made.stop()
 
 
 @pytest.fixture(scope="module")
@@ -55,25 +52,17 @@ def model() -> Iterator[Model]:
 
 @pytest.fixture(scope="module")
 def server(egress_python: str, hosts: Hosts, model: Model) -> Iterator[Server]:
-    given = {
-        "BENCHWRIGHT_EGRESS_HOSTS": hosts.table(),
-        "BENCHWRIGHT_EGRESS_TRUST": str(hosts.authority.file),
-        "BENCHWRIGHT_PACKAGE_INDEX_URL": "https://index.test/simple",  # there is none: rows come from the next place
-        "BW_PROVIDER_OPENROUTER_BASE_URL": model.url,
-    }
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="bwj-", dir="/var/tmp") as folder:
-        for name, value in given.items():
-            patch.setenv(name, value)
-        Path(folder).chmod(0o755)
-        with serving(Path(folder)) as made:
-            made.wait_ready()
-            yield made
+    with installation(
+        hosts,
+        BW_PROVIDER_OPENROUTER_BASE_URL=model.url,
+        BENCHWRIGHT_PACKAGE_INDEX_URL="https://index.test/simple",  # there is none: rows come from the next place
+    ) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def token(server: Server) -> str:
-    manage(server.data, "create_user", "reader@example.org")
-    return manage(server.data, "create_token", "reader@example.org", "--scopes", SCOPES).stdout.split()[-1]
+    return new_token(server, "reader@example.org")
 
 
 @pytest.fixture(scope="module")

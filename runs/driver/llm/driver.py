@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from kernel.secret_signs import redact
-from runs import gateway_keys, limits, suts
+from runs import gateway_keys, suts
 from runs.context import Context, PhaseError
 from runs.driver import spending
-from runs.driver.asking import Asker
+from runs.driver.asking import CLAIMED, Asker
 from runs.driver.base import Asks, Found, Rows, Scorer
 from runs.driver.llm.author import Author
 from runs.driver.llm.helping import choose, map_columns
@@ -20,7 +20,6 @@ from runs.gateway_client import GatewayLost, LeaseRefused
 from runs.schemas import Sut
 
 T = TypeVar("T")
-CLAIMED = 2  # another worker may have asked already, so the journal's table is looked into
 QUESTIONS = 4  # that a driver may answer in one phase
 
 
@@ -41,7 +40,7 @@ class Llm:
                 if error.code != "scorer_unproven":
                     raise
         async with asking(context) as asker:
-            return await Author(context, asker, place_of(context.phase), plan).write()
+            return await Author(context, asker, spending.place_of(context.phase), plan).write()
 
 
 async def _answering(context: Context, by_rule: Callable[[], Awaitable[T]]) -> tuple[T, list[str]]:
@@ -72,7 +71,7 @@ async def _answered(context: Context, ask: Asks) -> str | None:
     if not choices and not columns:
         return None
     async with asking(context) as asker:
-        name, place = asker.bound.sut["model"], place_of(context.phase)
+        name, place = asker.bound.sut["model"], spending.place_of(context.phase)
         if columns:
             hints = await map_columns(context, asker, place, run.request, columns)
             run.hints = [*run.hints, *hints]
@@ -82,11 +81,6 @@ async def _answered(context: Context, ask: Asks) -> str | None:
             return None
         run.answers = [*run.answers, {"phase": context.phase, "choice": found.choice}]
         return f"The driver {name} chose {found.choice}: {redact(found.reason)}"
-
-
-def place_of(phase: str) -> int:
-    """Where the driver's calls of a phase stand in the run's journal."""
-    return -1 - limits.PHASES.index(phase)
 
 
 @asynccontextmanager
@@ -111,7 +105,7 @@ async def asking(context: Context) -> AsyncIterator[Asker]:
         yield asker
     finally:
         await asker.__aexit__()
-        await context.orm(spending.count, str(run.id), context.phase, place_of(context.phase))
+        await context.orm(spending.count, str(run.id), context.phase, spending.place_of(context.phase))
 
 
 _HINT = "Add a secret for the driver's provider, choose another driver, or leave it out to use the builtin one."

@@ -10,6 +10,7 @@ from registry import catalog, visibility
 from runs import limits, providers, suts
 from runs.context import Context, PhaseError
 from runs.driver.base import Asks, Found
+from runs.driver.deciding import split_hints
 from runs.driver.rules import hub_names
 from runs.finding import Known, KnownBenchmark, KnownSubset, Problem, Reading, read
 from runs.harnesses.table import HARNESSES
@@ -21,7 +22,6 @@ from secrets_vault.connections import queries as connections
 INSTEAD = "Pin a benchmark instead: benchmark=, with subset= and impl= where there are several."
 _MODEL = 'Name it in the words, like "gpt-4o-mini via OpenRouter", or launch with sut={"model": …, "provider": …}.'
 _NUMBER = 'Say it in the words, like "50 samples", or launch with limits={"run": {"tasks": 50}}.'
-CHOICE = "choice:"  # begins a hint that is the id of a choice
 _CEILING = (
     'Launch with limits={"run": {"cost": 0.5, "duration": 600}}, or --limit-to run.cost=0.5: US dollars and seconds.'
 )
@@ -94,13 +94,6 @@ def _capped(run: Run) -> frozenset[str]:
 def answers(run: Run) -> list[str]:
     """What the owner has chosen when Find asked, in order: a second question does not undo the first answer."""
     return [str(said["choice"]) for said in run.answers if said["phase"] == "find" and "choice" in said]
-
-
-def split_hints(hints: Sequence[Any]) -> tuple[list[str], list[str]]:
-    """(words, ids of choices): ``choice:<id>`` among a launch's hints answers what an earlier run asked."""
-    said = [str(hint) for hint in hints]
-    chosen = [hint.removeprefix(CHOICE) for hint in said if hint.startswith(CHOICE)]
-    return [hint for hint in said if not hint.startswith(CHOICE)], chosen
 
 
 def _benchmarks(owner: Principal) -> list[KnownBenchmark]:

@@ -18,7 +18,7 @@ from runs.compute import runtime
 from runs.compute.base import Compute, ComputeFault, Roles, RolesSpec, ScorerFault, WayOut
 from runs.compute.table import COMPUTE
 from runs.context import Context, LeaseLost, PhaseError
-from runs.driver.asking import Asker
+from runs.driver.asking import CLAIMED, Asker
 from runs.forking.reuse import rescores
 from runs.gateway_client import LeaseRefused
 from runs.harnesses.benchwright.engine import Engine
@@ -30,7 +30,6 @@ from runs.harnesses.benchwright.telling.pulse import Halted
 
 log = logging.getLogger(__name__)
 IDLE = "from bench_task import BenchTask\n\n\nclass Task(BenchTask):\n    pass\n"
-CLAIMED = 2  # a judge of another worker may have been asked already, so the table is looked into
 SCORE_SECONDS = 60.0  # one score() call; a shorter limits.attempt.duration bounds it too
 
 

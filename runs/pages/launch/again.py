@@ -9,7 +9,7 @@ from accounts.principal import Principal
 from kernel.errors import DomainError
 from registry import catalog
 from runs import queries
-from runs.driver.rules.find import CHOICE, split_hints
+from runs.driver.deciding import CHOICE, split_hints
 from runs.models import Run
 
 KEPT = ("driver", "phase_models", "secrets", "trials", "concurrency")  # what the form has no field for

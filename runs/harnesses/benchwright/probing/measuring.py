@@ -1,6 +1,6 @@
 """From the first cells to the whole run: cost, tokens and time with a range, and ceilings that it may come to. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -49,6 +49,10 @@ class Range:
         ends = (None if end is None else done + end for end in (self.low, self.high))
         return Range(done + self.point, *ends)
 
+    def wider(self, low: float, high: float) -> "Range":
+        """With each end times its factor."""
+        return Range(self.point, self.low and self.low * low, self.high and self.high * high)
+
     def pair(self, digits: int | None = None) -> list[float] | None:
         return None if self.low is None or self.high is None else [round(self.low, digits), round(self.high, digits)]
 
@@ -71,7 +75,7 @@ def whole(seen: Sequence[Seen], so_far: SoFar, concurrency: int) -> Whole:
     model = [cell.cost for cell in seen if cell.cost is not None]
     priced = len(model) == len(seen)
     took = _more([cell.seconds for cell in seen], left, 1 / max(1, min(concurrency, left)))
-    slow = Range(took.point, *(None if end is None else end * by for end, by in _margins(took)))
+    slow = took.wider(*QUEUES)
     return Whole(
         cost=_more([cost + judge for cost in model], left).after(so_far.cost) if priced else None,
         model_cost=_more(model, left).after(so_far.model_cost) if priced else None,
@@ -86,11 +90,6 @@ def _more(values: Sequence[float], left: int, share: float = 1.0) -> Range:
     point = left * share * fmean(values) if values else 0.0
     factor = factor90(values, left) if left else 1.0
     return Range(point, None, None) if factor is None else Range(point, point / factor, point * factor)
-
-
-def _margins(took: Range) -> Iterator[tuple[float | None, float]]:
-    yield took.low, QUEUES[0]
-    yield took.high, QUEUES[1]
 
 
 def estimate(found: Whole, seen: int, so_far: SoFar) -> Json:
