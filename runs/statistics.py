@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import comb, exp, fsum, lgamma, log, sqrt
+from math import comb, exp, fsum, lgamma, log, log1p, sqrt
 from statistics import fmean, stdev
 
 Z95 = 1.959963984540054  # the 97.5 % point of the normal distribution
@@ -66,6 +66,25 @@ def sign_test(up: int, down: int) -> float:
     whole = lgamma(n + 1) - n * log(2)
     tail = fsum(exp(whole - lgamma(k + 1) - lgamma(n - k + 1)) for k in range(min(up, down) + 1))
     return min(1.0, 2 * tail)
+
+
+def by_chance(draws: int, rate: float, alpha: float) -> int:
+    """The most of ``draws`` that still pass by chance at ``rate``: more of them do so at most once in 1 / ``alpha``.
+
+    The upper quantile of the binomial distribution: the least k with P(X > k) <= alpha.
+    """
+    if draws <= 0 or rate <= 0:
+        return 0
+    if rate >= 1:
+        return draws
+    whole, yes, no = lgamma(draws + 1), log(rate), log1p(-rate)
+    beyond, k = 0.0, draws
+    while k > 0:
+        beyond += exp(whole - lgamma(k + 1) - lgamma(draws - k + 1) + k * yes + (draws - k) * no)
+        if beyond > alpha:
+            break
+        k -= 1
+    return k
 
 
 def pass_at_k(tallies: Iterable[TaskTally], k: int) -> float | None:

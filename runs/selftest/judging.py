@@ -4,12 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from scipy import stats
-
 from runs.selftest import spoken
 from runs.selftest.bench import JUDGE, Mark
 from runs.selftest.panel import DUMMIES
 from runs.selftest.trial import Shot, Shots
+from runs.statistics import by_chance
 
 ALPHA = 0.001  # how seldom a scorer that is right may look wrong by chance, per check
 GUESS = 0.05  # share of rows on which what may guess is taken to guess right, where there are no choices
@@ -74,7 +73,7 @@ def _shuffled(shots: Shots, guess: float) -> Check | None:
     if not tried:
         return None
     rate = max(guess, sum(shot.right for shot in tried) / len(tried), GUESS)
-    most = allowed(len(tried), rate)
+    most = by_chance(len(tried), rate, ALPHA)
     passed = [shot for shot in tried if shot.mark.score == 1.0]
     figures = {"rows": len(tried), "share": _share(passed, tried), "chance": round(rate, 4), "at_most": most}
     if all(shot.right for shot in tried):
@@ -98,7 +97,7 @@ def _panel(shots: Shots, threshold: float, guess: float) -> Check:
         rewarded = [shot for shot in counted if (shot.mark.score or 0.0) >= threshold and shot.mark.score is not None]
         total = sum(shot.mark.score or 0.0 for shot in counted)
         rate = max(guess, GUESS) if dummy.may_guess else 0.0
-        most = allowed(len(counted), rate)
+        most = by_chance(len(counted), rate, ALPHA)
         figures[dummy.name] = {
             "rows": len(tried),
             "passed": sum((shot.mark.score or 0.0) >= threshold for shot in tried if shot.mark.score is not None),
@@ -156,7 +155,7 @@ def _near_miss(shots: Shots) -> Check | None:
         of = [shot for shot in tried if shot.name == name]
         passed = [shot for shot in of if shot.mark.score == 1.0]
         figures[name] = {"rows": len(of), "passed": len(passed)}
-        if len(passed) > allowed(len(of), GUESS) and len(passed) > len(worst):
+        if len(passed) > by_chance(len(of), GUESS, ALPHA) and len(passed) > len(worst):
             worst = passed
     if not tried:
         return None
@@ -196,7 +195,7 @@ def _key(shots: Shots, guess: float) -> Check | None:
     for dummy in DUMMIES:
         tried = shots.of("dummy", dummy.name)
         right = [shot for shot in tried if shot.right and shot.mark.score == 1.0]
-        if len(right) > allowed(len(tried), max(guess, GUESS)) and not any(
+        if len(right) > by_chance(len(tried), max(guess, GUESS), ALPHA) and not any(
             s.row.gold and s.row.gold.anything for s in right
         ):
             words = (
@@ -205,13 +204,6 @@ def _key(shots: Shots, guess: float) -> Check | None:
             )
             return check("answer_key", True, words, {"right": len(right), "rows": len(tried)})
     return None
-
-
-def allowed(count: int, rate: float) -> int:
-    """How many of ``count`` rows may pass where each does so by chance at ``rate``: more happens once in a thousand."""
-    if rate <= 0 or count <= 0:
-        return 0
-    return int(stats.binom.isf(ALPHA, count, min(rate, 1.0)))
 
 
 def _chance(shots: Shots) -> float:

@@ -6,9 +6,9 @@ from math import isfinite, sqrt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
-from runs.statistics import TaskTally, clustered, interval, ks, pass_at_k, sign_test
+from runs.statistics import TaskTally, by_chance, clustered, interval, ks, pass_at_k, sign_test
 
 TALLIES = st.lists(
     st.integers(0, 8).flatmap(lambda n: st.builds(TaskTally, st.just(n), st.integers(0, n), st.integers(1, 5))),
@@ -96,3 +96,15 @@ def test_a_sign_test_of_many_changes_is_a_number() -> None:
     assert sign_test(50_000, 50_000) == 1.0
     assert sign_test(51_000, 49_000) == pytest.approx(binomtest(51_000, 100_000, 0.5).pvalue, rel=1e-6)
     assert 0 <= sign_test(0, 100_000) < 1e-300
+
+
+@given(st.integers(1, 3000), st.floats(0.001, 1.0), st.sampled_from([0.05, 0.001]))
+def test_what_passes_by_chance_is_scipys_quantile(draws: int, rate: float, alpha: float) -> None:
+    assert by_chance(draws, rate, alpha) == int(binom.isf(alpha, draws, rate))
+
+
+def test_nothing_passes_by_chance_where_nothing_is_drawn_or_can_pass() -> None:
+    assert by_chance(0, 0.5, 0.001) == 0
+    assert by_chance(100, 0.0, 0.001) == 0
+    assert by_chance(100, 1.0, 0.001) == 100
+    assert by_chance(100_000, 0.25, 0.001) == int(binom.isf(0.001, 100_000, 0.25))
