@@ -1,8 +1,11 @@
 """A data set that a request names outright: by its address, or as owner/name."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
+
+from runs.finding.vocabulary import FILLERS
+from runs.finding.words import fold
 
 Span = tuple[int, int]
 _URL = re.compile(r"(?:https?|hf|huggingface)://[!-~]+", re.IGNORECASE)
@@ -30,10 +33,15 @@ _DETAIL = re.compile(
     r"\b(?P<what>config|configuration|subset|split|revision)\s*[=:]?\s*[\"']?(?P<value>[A-Za-z0-9][\w.-]*)",
     re.IGNORECASE,
 )
+_DETAIL_BEHIND = re.compile(
+    r"(?<![\w./-])(?P<value>[A-Za-z0-9][\w.-]*)[\s-]+(?P<what>config|configuration|split|revision)\b", re.IGNORECASE
+)
 _CHOICE = re.compile(
     r"huggingface:(?P<ref>[\w.-]+(?:/[\w.-]+)?)(?:#(?P<config>[^/]*)(?:/(?P<split>[^/]+))?)?", re.ASCII
 )
-_NOT_A_VALUE = frozenset(["of", "the", "with", "on", "and", "for", "from", "in", "to", "is", "into", "by", "up"])
+_WORDS = frozenset(["config", "configuration", "subset", "split", "revision"])
+_NOT_A_VALUE = _WORDS | {"of", "the", "with", "on", "and", "for", "from", "in", "to", "is", "into", "by", "up"}
+_NOT_BEFORE = (FILLERS | _NOT_A_VALUE) - {"train", "test"}
 
 
 @dataclass(frozen=True)
@@ -107,18 +115,28 @@ def said(text: str, known: frozenset[str]) -> list[Named]:
         span = (one.start(), one.start() + len(ref))
         called = _SAID.search(text[: span[0]]) or _SAID_BEHIND.search(text[span[1] :])
         if called or ref.lower() in known:
-            found.append(_detailed(Named("huggingface", ref, span), text))
+            found.append(detailed(Named("huggingface", ref, span), text))
     return found
 
 
-def _detailed(named: Named, text: str) -> Named:
-    """With the configuration, split and revision that the words beside it name."""
+def detailed(named: Named, text: str) -> Named:
+    """With the configuration, split and revision that the words name, where it says none itself: first those behind it,
+    then those before it, then "the train split".
+    """
     told: dict[str, str] = {}
-    for one in _DETAIL.finditer(text, named.span[1]):
+    led = [*_DETAIL.finditer(text, named.span[1]), *_DETAIL.finditer(text, 0, named.span[0])]
+    led = [one for one in led if fold(one["value"]) not in _NOT_A_VALUE]
+    taken = {one.start("what") for one in led}
+    behind = [one for one in _DETAIL_BEHIND.finditer(text) if fold(one["value"]) not in _NOT_BEFORE]
+    for one in [*led, *(one for one in behind if one.start("what") not in taken)]:
         what = one["what"].lower()
-        if one["value"].lower() not in _NOT_A_VALUE:
-            told.setdefault("config" if what in ("configuration", "subset") else what, one["value"])
-    return Named(named.kind, named.ref, named.span, told.get("config"), told.get("split"), told.get("revision"))
+        told.setdefault("config" if what in ("configuration", "subset") else what, one["value"])
+    return replace(
+        named,
+        config=named.config or told.get("config"),
+        split=named.split or told.get("split"),
+        revision=named.revision or told.get("revision"),
+    )
 
 
 def _end(address: str) -> str:

@@ -3,14 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+HUB = "huggingface:"
+
 
 @dataclass(frozen=True)
 class KnownSubset:
-    """A subset that can run. ``slug`` and ``name`` are what people call it by."""
+    """A subset that can run. ``slug`` and ``name`` are what people call it by.
+
+    ``place``: the data set that the pipeline took its rows from, huggingface:owner/name or url:https://…; or "".
+    """
 
     id: str
     slug: str
     name: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -21,6 +27,12 @@ class KnownBenchmark:
     name: str
     own: bool
     subsets: tuple[KnownSubset, ...] = ()
+
+    @property
+    def data_set(self) -> str:
+        """The id at the Hub, owner/name, of the data set that it is of and still called by; or ""."""
+        refs = (one.place.removeprefix(HUB) for one in self.subsets if one.place.startswith(HUB))
+        return next((ref for ref in refs if ref.lower() == self.name.lower()), "")
 
 
 @dataclass(frozen=True)

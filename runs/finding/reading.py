@@ -10,7 +10,7 @@ from typing import Any
 
 from registry.catalog import get
 from runs.finding import asides, datasets, harnesses, placed, quantities, refusing, shipped
-from runs.finding.benchmarks import candidates, choosing, names, overlaps
+from runs.finding.benchmarks import again, candidates, choosing, names, overlaps
 from runs.finding.benchmarks.candidates import Json
 from runs.finding.benchmarks.choosing import Outcome
 from runs.finding.benchmarks.names import HINTED, STRONG, Index, Mention, Target
@@ -44,7 +44,8 @@ def read(request: str, known: Known, hints: Sequence[str] = (), answers: Sequenc
     index = names.index(known)
     said = Words(rest, split(rest), index)
     found, outright = _named(said, datasets_said, tasks)
-    outright += _unplaced(models, known, index)
+    outright += _unplaced(models, known, index, rest)
+    found, outright = again.joined(said, found, again.spelled(outright, known))
     outcome = (
         _chosen(answers, known, said, found, outright)
         or _unscored(tasks, found)
@@ -53,7 +54,7 @@ def read(request: str, known: Known, hints: Sequence[str] = (), answers: Sequenc
     outcome = _model_or_set(outcome, models, known, index)
     beside = refusing.meant(beside, said, found)
     outcome = refusing.asked(outcome, beside, said, found)
-    made = refusing.noted(_reading(outcome, counts), beside, known, cut=_LONGEST if len(whole) > _LONGEST else 0)
+    made = refusing.noted(_reading(outcome, counts, known), beside, known, cut=_LONGEST if len(whole) > _LONGEST else 0)
     made = replace(made, harness=_harness(asked, tasks, made))
     counts = replace(counts, bare=() if counts.limits else overlaps.bare_numbers(said, found))
     made = refusing.refused(_with_limit(made, counts, answers), beside, counts.limits, known, answers)
@@ -138,11 +139,12 @@ def _of_a_harness(
     )
 
 
-def _unplaced(models: settling.Suts, known: Known, index: Index) -> list[datasets.Named]:
+def _unplaced(models: settling.Suts, known: Known, index: Index, text: str) -> list[datasets.Named]:
     """owner/name that is no model: with the model named elsewhere it can only be a data set."""
+    named = [datasets.Named("huggingface", *one) for one in _slugs(models, index)]
     if not (known.bound or models.named):
-        return []
-    return [datasets.Named("huggingface", *one) for one in _slugs(models, index)]
+        named = [one for one in named if again.benchmark_of(known, one.kind, one.ref)]
+    return [datasets.detailed(one, text) for one in named]
 
 
 def _slugs(models: settling.Suts, index: Index) -> list[tuple[str, quantities.Span]]:
@@ -171,7 +173,7 @@ def _chosen(
 ) -> Outcome | None:
     """The owner's last word on the benchmark."""
     for answer in reversed(answers):
-        named = next((one for one in outright if f"{one.kind}:{one.ref}" == answer), datasets.of_choice(answer))
+        named = next((one for one in outright if f"{one.kind}:{one.ref}" == answer), None) or _named_by(answer, said)
         if named is not None:
             return Outcome((candidates.of_named(named, 1.0, "chosen by the run's owner"),))
         target = candidates.chosen(answer, known)
@@ -182,15 +184,27 @@ def _chosen(
     return None
 
 
-def _reading(outcome: Outcome, counts: quantities.Quantities) -> Reading:
+def _named_by(choice: str, said: Words) -> datasets.Named | None:
+    """The data set behind the id of a choice; where that says no place in it, with the one that the words say."""
+    named = datasets.of_choice(choice)
+    return named and (named if "#" in choice else datasets.detailed(named, said.text))
+
+
+def _reading(outcome: Outcome, counts: quantities.Quantities, known: Known) -> Reading:
     made = Reading(params=counts.params, trials=counts.trials, notes=counts.notes, candidates=outcome.candidates)
     if outcome.code is not None:
         choices = tuple(one.doc() for one in outcome.candidates)
         return replace(made, problem=Problem(outcome.code, outcome.question, choices, outcome.unknown))
     best = outcome.candidates[0]
     notes = [*made.notes]
-    if best.source["kind"] == "catalogue":
-        notes += get(best.source["ref"]).notes
+    kind, ref = best.source["kind"], best.source["ref"]
+    if kind == "catalogue":
+        notes += get(ref).notes
+    own = again.benchmark_of(known, kind, ref)
+    if own is not None:
+        notes.append(
+            f"{best.name} has been run before: the same rows are the same subset of your {own.name} ({own.id})."
+        )
     return replace(
         made, source=best.source, part=best.source.get("part"), confidence=best.confidence, notes=tuple(notes)
     )

@@ -102,7 +102,8 @@ def _benchmarks(owner: Principal) -> list[KnownBenchmark]:
     rows = visibility.subsets(owner).filter(state="ready", task_count__gt=0).order_by("created_at", "pk")
     for pk, benchmark, slug, name, source in rows.values_list("pk", "benchmark_id", "slug", "name", "source"):
         if (source or {}).get("kind") != "catalogue":
-            subsets.setdefault(benchmark, []).append(KnownSubset(pk, slug, name))
+            place = f"{source['kind']}:{source['ref']}" if source else ""
+            subsets.setdefault(benchmark, []).append(KnownSubset(pk, slug, name, place))
     seen = visibility.benchmarks(owner).filter(pk__in=subsets).values_list("pk", "name", "owner_id")
     return [
         KnownBenchmark(pk, name, by == owner.account.pk, tuple(subsets[pk])) for pk, name, by in seen.order_by("pk")

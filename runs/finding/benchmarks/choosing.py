@@ -9,7 +9,7 @@ from runs.finding.benchmarks.candidates import Candidate
 from runs.finding.benchmarks.names import HINTED, STRONG, Mention, Target, close
 from runs.finding.benchmarks.overlaps import Words, merged, settled
 from runs.finding.datasets import Named
-from runs.finding.vocabulary import OR
+from runs.finding.vocabulary import FILLERS, OR
 from runs.finding.words import squash
 
 SHOWN = 8  # candidates of one question
@@ -36,7 +36,7 @@ def choose(said: Words, found: Sequence[Mention], outright: Sequence[Named]) -> 
     listed = [*(one for mention in [*sure, *doubtful] for one in _meant(mention, said)), *map(_named, outright)]
     if len(sure) + len(doubtful) + len({one.ref for one in outright}) > 1:
         return _several(listed)
-    taken = [(one.start, one.stop) for one in kept]
+    taken = [*((one.start, one.stop) for one in kept), *(one.span for one in outright)]
     taken += [(hit.start, hit.stop) for one in kept for target in one.targets for hit in said.hits(target, one)]
     strangers = doubts.strangers(said.text, said.words, taken)
     if strangers and (sure or outright):
@@ -55,6 +55,8 @@ def _alternative(one: Mention, sure: Sequence[Mention], said: Words) -> bool:
     """Whether it is some words of a name right beside a sure one, joined by "or": both are named then."""
     if one.weight > HINTED or any(target in other.targets for other in sure for target in one.targets):
         return False
+    if all(word.folded in FILLERS for word in said.words if one.start <= word.start < one.stop):
+        return False  # "a test of MMLU", where something is called Test
     gaps = [said.text[min(one.stop, other.stop) : max(one.start, other.start)] for other in sure]
     return any(squash(gap) in OR and gap.strip() != "" for gap in gaps)
 

@@ -15,6 +15,7 @@ STRONG = 0.7  # at least: a name that is meant; below, one that may be
 LONGEST = 9  # words of a name that are looked at
 MANY = 200  # words of a request: beyond, slips of the keyboard are no longer looked for
 _GENERIC = frozenset(("bench",))  # in many names: alone it is like none of them
+_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _JOINT = re.compile(r"[ \t\-_./'():&]{0,3}")
 
 
@@ -119,12 +120,22 @@ def index(known: Known) -> Index:
         made.add(benchmark.name, _Name(target, OWN if benchmark.own else OTHERS))
         made.add_pieces(benchmark.name, target, PIECE if benchmark.own else HINTED, HINTED)
         made.add(benchmark.id, _Name(target, OWN), slips=False)
+        _add_without_owner(made, benchmark, target)
         for one in benchmark.subsets:
             made.add(one.id, _Name(target, OWN, part=one.id), slips=False)
     for name, target, subset in _telling_subsets(known):
         if squash(name) not in made.whole:
             made.add(name, _Name(target, PIECE, part=subset), slips=False)
     return made
+
+
+def _add_without_owner(made: Index, benchmark: KnownBenchmark, target: Target) -> None:
+    """PrideBench for lions/PrideBench, which the caller has run before: where that is no word of every day, and no name
+    that the catalogue knows.
+    """
+    name = benchmark.data_set.rpartition("/")[2] if benchmark.own else ""
+    if not name.islower() and name and squash(name) not in _of_the_catalogue().whole:
+        made.add(name, _Name(target, PIECE, cased=len(_PIECES.findall(name)) < 2))
 
 
 def _telling_subsets(known: Known) -> Iterator[tuple[str, Target, str]]:

@@ -24,6 +24,28 @@ WORLD = (
         True,
         (KnownSubset("sub_q3", "q3-refund-tickets", "Q3 refund tickets"), KnownSubset("sub_q4", "q4-refund-tickets")),
     ),
+    # what the pipeline has made of data sets that were asked for before
+    KnownBenchmark(
+        "bm_giraffe",
+        "acme/giraffe",
+        True,
+        (
+            KnownSubset("sub_german", "german-test", "german test", "huggingface:acme/giraffe"),
+            KnownSubset("sub_french", "french-test", "french test", "huggingface:acme/giraffe"),
+        ),
+    ),
+    KnownBenchmark(
+        "bm_lion", "lions/PrideBench", True, (KnownSubset("sub_lion", "test", "test", "huggingface:lions/PrideBench"),)
+    ),
+    KnownBenchmark("bm_mine", "Camel Exam", True, (KnownSubset("sub_camel", "all", "All", "huggingface:acme/camels"),)),
+    KnownBenchmark("bm_math", "lions/MATH", True, (KnownSubset("sub_math", "all", "All", "huggingface:lions/MATH"),)),
+    KnownBenchmark(
+        "bm_url", "seen.jsonl", True, (KnownSubset("sub_url", "all", "All", "url:https://data.example.org/seen.jsonl"),)
+    ),
+    # a name like a data set's, with other rows
+    KnownBenchmark("bm_otter", "acme/otter", True, (KnownSubset("sub_otter", "all"),)),
+    KnownBenchmark("bm_puma", "acme/puma", False, (KnownSubset("sub_puma", "all", "All", "huggingface:acme/puma"),)),
+    KnownBenchmark("bm_lynx", "acme/lynx", False, (KnownSubset("sub_lynx", "all"),)),
     KnownBenchmark("bm_reasoning", "Reasoning Gauntlet", False, (KnownSubset("sub_reasoning", "v1"),)),
     KnownBenchmark("bm_tickets", "Support Tickets DE", False, (KnownSubset("sub_tickets", "all"),)),
     # what somebody may publish to be run in the place of the real ones
