@@ -30,10 +30,10 @@ PASSINGS = {**dict.fromkeys(OFTEN, (1, 2, 5)), **dict.fromkeys(("P6", "A1", "A2"
 HALT = "import sys, django; django.setup(); from runs.halting import request_halt; request_halt(sys.argv[1], 'user')"
 
 
-def counts(points: tuple[str, ...]) -> list[object]:
-    """The first passing of each point in every test run, later ones in `make chaos`."""
+def counts(points: tuple[str, ...], *first: pytest.MarkDecorator) -> list[object]:
+    """The first passing of each point in every test run (``first``: its marks), later ones in `make chaos`."""
     return [
-        pytest.param(point, count, marks=[pytest.mark.chaos] if count > 1 else [], id=f"{point}-{count}")
+        pytest.param(point, count, marks=[pytest.mark.chaos] if count > 1 else [*first], id=f"{point}-{count}")
         for point in points
         for count in PASSINGS.get(point, (1,))
     ]

@@ -14,7 +14,8 @@ from tests.factories import planned
 from tests.factories.processes import GatewayProcess, Model
 
 pytestmark = pytest.mark.django_db(transaction=True)
-POINTS = ("Q1", "Q2", "P2", "P5", "P6")
+OWN = ("Q1", "Q2")
+SHARED = ("P2", "P5", "P6")  # with every run
 FOUND = {"find": {}, "analyze": {"kind": "math", "chance": 0.0, "grader": {"kind": "numeric"}}}
 
 
@@ -39,7 +40,7 @@ def rig(
         each.stop()
 
 
-@pytest.mark.parametrize(("point", "count"), counts(POINTS))
+@pytest.mark.parametrize(("point", "count"), [*counts(OWN), *counts(SHARED, pytest.mark.long)])
 def test_d01_a_worker_killed_here_asks_no_probe_twice(
     rig: Callable[[], Rig], model: Model, point: str, count: int
 ) -> None:
@@ -57,6 +58,7 @@ def test_d01_a_worker_killed_here_asks_no_probe_twice(
     assert rigged.left() == []
 
 
+@pytest.mark.long
 def test_workers_that_join_while_it_probes_leave_the_others_alone(rig: Callable[[], Rig], model: Model) -> None:
     rigged = rig()
     for _ in range(3):

@@ -18,10 +18,11 @@ from tests.factories.processes import ASK, GatewayProcess, Model, launch
 from tests.twins.openai_twin import Fault
 
 pytestmark = pytest.mark.django_db(transaction=True)
-POINTS = ("R1", "P1", "P2", "P6", "P7", "F1")
+OWN = ("R1",)
+SHARED = ("P1", "P2", "P6", "P7", "F1")  # with every run
 
 
-@pytest.mark.parametrize(("point", "count"), counts(POINTS))
+@pytest.mark.parametrize(("point", "count"), [*counts(OWN), *counts(SHARED, pytest.mark.long)])
 def test_d01_a_worker_killed_here_grades_each_output_once(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], tmp_path: Path, point: str,
     count: int, monkeypatch: pytest.MonkeyPatch,

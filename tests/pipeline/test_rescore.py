@@ -145,6 +145,7 @@ def test_a_judge_is_asked_and_nobody_else(
     assert judged.served == {}
 
 
+@pytest.mark.long
 def test_it_takes_many_outputs_in_pieces(
     alice: User, work: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from tests.site.corpus import bodies, fields, headers, ids, parameters
 from tests.site.rows import ROWS, filled
 from tests.site.test_urls import operations
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 DESCRIBED = sorted(name for name in ROWS if " /tokens" not in name)
 WITH_BODY = [name for name in DESCRIBED if name.split(" ")[0] in ("POST", "PATCH", "PUT")]
 LISTS = [name for name in DESCRIBED if name in ROUTES and (ROUTES[name].answer or "").endswith(("List", "HostPolicy"))]
