@@ -1,44 +1,34 @@
-"""Rules on how an answer is read from an output: the first match of a pattern, letters beyond a range, lost checks."""
+"""Rules on how patterns read an answer: the first match, letters beyond a range or in any case; and on lost checks."""
 
 import ast
-import warnings
 from collections.abc import Iterator
-from re import _constants as signs  # type: ignore[attr-defined]  # the parser of `re` has no public name
-from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any, NamedTuple
 
-from registry.linting.found import Found, error, warning
+from registry.linting.flow import Flow
+from registry.linting.found import TRIED, Found, error, last, reader, warning
+from registry.linting.patterns import ALPHABET, SHORTEST, last_letter, patterns, reads, takes_articles
 from registry.linting.reading import Function, Reading, said
 
 FIRST = {"search", "match"}
-USES = FIRST | {"findall", "finditer", "fullmatch", "split", "sub"}
 READ_BY = {"group", "groups", "groupdict"}
-MARKS = "#<>=:"
-ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-SHORTEST = 3  # "AB" is more often a text than a range of letters
 
 
-class Pattern(NamedTuple):
-    """``use``: the method of `re` that it is given to; ``node``: the call."""
-
-    text: str
-    use: str
-    node: ast.Call
-
-
-def first_match(read: Reading) -> Iterator[Found]:
+def first_match(flow: Flow) -> Iterator[Found]:
     """The first letter or number of an answer is seldom the one that the model settles on."""
+    read = flow.read
     seen, taken = set(), _taken(read)
     for pattern in patterns(read):
-        reads = _reads(pattern.text)
-        if pattern.use not in FIRST or reads is None or pattern.node.lineno in seen or id(pattern.node) not in taken:
+        what = reads(pattern.text)
+        if pattern.use not in FIRST or what is None or pattern.node.lineno in seen or id(pattern.node) not in taken:
             continue
+        function = flow.function_of(pattern.node)
+        if function is not None and pattern.subject is not None and not flow.is_whole(pattern.subject, function):
+            continue  # of a line or behind a marker, where the first is the only one
         seen.add(pattern.node.lineno)
         yield warning(
             "first_match",
             pattern.node.lineno,
-            f"re.{pattern.use} takes the first {reads} of the output, and models name others first.",
-            "Ask for a fixed form, such as a last line “Answer: X”, and take the last match (re.findall(…)[-1]).",
+            f"re.{pattern.use} takes the first {what} of the output, and models name others first.",
+            last(read),
         )
 
 
@@ -62,22 +52,61 @@ def letter_range(read: Reading) -> Iterator[Found]:
     options = read.facts["options"]
     if not 1 < options <= len(ALPHABET):
         return
-    told = [(pattern.node.lineno, last) for pattern in patterns(read) if (last := _last_letter(pattern.text))]
+    told = [(pattern.node.lineno, end) for pattern in patterns(read) if (end := last_letter(pattern.text))]
     for node in read.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = node.value
             if len(text) >= SHORTEST and ALPHABET.startswith(text):
                 told.append((node.lineno, text[-1]))
-    for line, last in dict.fromkeys(told):
-        if ALPHABET.index(last) + 1 < options:
+    for line, end in dict.fromkeys(told):
+        if ALPHABET.index(end) + 1 < options:
             right = ALPHABET[options - 1]
             yield error(
                 "letter_range",
                 line,
-                f"Letters are read up to {last}, and a task has {options} choices: answers from "
-                f"{ALPHABET[ALPHABET.index(last) + 1]} to {right} can't be read.",
-                f"Read letters up to {right}, or make the range from len(choices).",
+                f"Letters are read up to {end}, and a task has {options} choices: answers from "
+                f"{ALPHABET[ALPHABET.index(end) + 1]} to {right} can't be read.",
+                f"Read letters up to {right}, or make the range from len(choices). {reader(read)}",
             )
+
+
+def letter_case(flow: Flow) -> Iterator[Found]:
+    """Letters whose case was taken away on one side, or is not asked for."""
+    read = flow.read
+    if read.facts["answers"] == "letter":
+        for function in flow.functions:
+            for node in ast.walk(function):
+                if isinstance(node, ast.Compare) and _never_same(flow, node, function):
+                    yield error(
+                        "case_lost",
+                        node.lineno,
+                        "The output is made lower-case and compared with a capital letter, which it can never be: "
+                        "every answer is wrong.",
+                        reader(read),
+                    )
+    for pattern in patterns(read):
+        within = flow.function_of(pattern.node)
+        subject = pattern.subject
+        if within is None or subject is None or not takes_articles(pattern, flow.is_lower(subject, within)):
+            continue
+        if flow.is_whole(subject, within) and pattern.use not in {"fullmatch", "sub", "split"}:
+            yield warning(
+                "letter_case",
+                pattern.node.lineno,
+                "Letters are read in any case, so the word “a” of a sentence is taken for choice A.",
+                reader(read),
+            )
+
+
+def _never_same(flow: Flow, node: ast.Compare, of: Function) -> bool:
+    if not isinstance(node.ops[0], ast.Eq | ast.In):
+        return False
+    sides = [node.left, node.comparators[0]]
+    for one, other in (sides, sides[::-1]):
+        if flow.is_lower(one, of) and flow.from_output(one, of) and not flow.from_expected(one, of):
+            plain = isinstance(other, ast.Name) and (id(of), other.id) == flow.answer
+            return plain and all(bound.name != said(other) for bound in flow.bound[id(of)])
+    return False
 
 
 def lost_check(read: Reading) -> Iterator[Found]:
@@ -102,114 +131,9 @@ def lost_check(read: Reading) -> Iterator[Found]:
             "check_never_called",
             score.lineno if score else 1,
             "The tests define check(candidate), and nothing calls it: any code that can be loaded passes.",
-            "Add a line that calls it: check(<entry point>).",
+            f"Add a line that calls it: check(<entry point>). {TRIED}",
         )
 
 
 def _is_load(node: ast.Name | ast.Attribute) -> bool:
     return isinstance(node.ctx, ast.Load)
-
-
-def patterns(read: Reading) -> Iterator[Pattern]:
-    """Every pattern that stands in the text, with how it is used; a compiled one wherever its name is used."""
-    compiled: dict[str, str] = {}
-    for node in read.nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            text = _text(node.value)
-            if text is not None and read.full_name(node.value.func) == "re.compile":
-                compiled.update({said(target): text for target in node.targets})
-    for node in read.nodes:
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
-            continue
-        full = read.full_name(node.func)
-        text = _text(node)
-        if full.startswith("re.") and text is not None and full[3:] in USES:
-            yield Pattern(text, full[3:], node)
-        elif isinstance(node.func, ast.Attribute) and node.func.attr in USES:
-            inner = node.func.value
-            if said(inner) in compiled:
-                yield Pattern(compiled[said(inner)], node.func.attr, node)
-            elif isinstance(inner, ast.Call) and read.full_name(inner.func) == "re.compile":
-                yield Pattern(_text(inner) or "", node.func.attr, node)
-
-
-def _text(call: ast.Call) -> str | None:
-    first = call.args[0] if call.args else None
-    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
-
-
-def _parsed(pattern: str) -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return parser.parse(pattern)
-    except Exception:  # the parser of patterns raises many kinds, and none of them is our matter here
-        return []
-
-
-def _signs(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Every (sign, value) of a parsed pattern, inside groups and repetitions too; classes stay whole."""
-    for sign, value in tree:
-        yield sign, value
-        if sign is signs.IN:
-            continue
-        for part in _branches(value):
-            yield from _signs(part)
-
-
-def _branches(value: Any) -> Iterator[Any]:
-    if isinstance(value, parser.SubPattern):
-        yield value
-    elif isinstance(value, tuple | list):
-        for part in value:
-            yield from _branches(part)
-
-
-def _reads(pattern: str) -> str | None:
-    """ "letter" or "number" where the pattern is nothing but that, tied neither to an end nor to a marker."""
-    found = list(_signs(_parsed(pattern)))
-    tied = {signs.AT_BEGINNING, signs.AT_BEGINNING_STRING, signs.AT_END, signs.AT_END_STRING}
-    for sign, value in found:
-        if sign is signs.AT and value in tied:
-            return None
-        if sign is signs.LITERAL and (chr(value).isalnum() or chr(value) in MARKS):
-            return None
-    classes = [value for sign, value in found if sign is signs.IN]
-    if any(_class_end(value) for value in classes):
-        return "letter"
-    digits = any(_is_digits(value) for value in classes)
-    words = any(sign in (signs.ANY, signs.NOT_LITERAL) for sign, _ in found) or any(map(_is_wide, classes))
-    return "number" if digits and not words else None
-
-
-def _class_end(members: Any) -> str | None:
-    """The last letter of a class that is a range of capital letters from A, or lists them ([ABCD])."""
-    ranges = [value for sign, value in members if sign is signs.RANGE]
-    for low, high in ranges:
-        if chr(low) == "A" and ord("A") < high < ord("Z"):
-            return chr(high)
-    letters = "".join(chr(value) for sign, value in members if sign is signs.LITERAL and chr(value).isalpha())
-    return letters[-1] if len(letters) >= SHORTEST and ALPHABET.startswith(letters) else None
-
-
-def _last_letter(pattern: str) -> str | None:
-    found = [last for sign, value in _signs(_parsed(pattern)) if sign is signs.IN and (last := _class_end(value))]
-    return max(found) if found else None
-
-
-def _is_digits(members: Any) -> bool:
-    return any(
-        (sign is signs.CATEGORY and value is signs.CATEGORY_DIGIT)
-        or (sign is signs.RANGE and value == (ord("0"), ord("9")))
-        for sign, value in members
-    )
-
-
-def _is_wide(members: Any) -> bool:
-    """A class that takes letters or everything but something."""
-    return any(
-        sign is signs.NEGATE
-        or (sign is signs.CATEGORY and value in (signs.CATEGORY_WORD, signs.CATEGORY_NOT_SPACE))
-        or (sign is signs.RANGE and chr(value[0]).isalpha())
-        for sign, value in members
-    )

@@ -1,6 +1,7 @@
 """Ask what is likely to be wrong with a scorer, without running it."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,7 @@ from registry.models import Subset, Task
 _CHILD = Path(__file__).parent / "child.py"
 _SECONDS = 10
 _LOOKED_AT = 500  # rows that facts are taken from
+_NUMBER = re.compile(r"[-−]?\$?\d[\d,]*(\.\d+)?%?")
 _CHOICES = ("choices", "options", "endings", "answers")
 
 
@@ -21,12 +23,14 @@ class Facts:
     """What the rows say that a scorer must cope with.
 
     ``options``: the most choices that a task has, 0 where none has any. ``expected``: some row has an expected
-    answer. ``defines_check``: some row's tests define ``check`` and don't call it.
+    answer. ``defines_check``: some row's tests define ``check`` and don't call it. ``answers``: what all expected
+    answers are: letter (a capital one), number, text, or "" for anything else, and for a mixture.
     """
 
     options: int = 0
     expected: bool = True
     defines_check: bool = False
+    answers: str = ""
 
 
 def lint(code: str, facts: Facts | None = None) -> list[dict[str, Any]]:
@@ -52,13 +56,15 @@ def facts_of_subset(subset: Subset) -> Facts:
 
 def facts_of(rows: Iterable[Mapping[str, Any]]) -> Facts:
     options, expected, defines, some = 0, False, False, False
+    kinds = set()
     for row in rows:
         some = True
+        kinds.add(_kind(row.get("expected")))
         options = max(options, _options(row.get("input")))
         expected = expected or row.get("expected") is not None
         text = json.dumps(row.get("expected"))
         defines = defines or ("def check(" in text and "check(" not in text.replace("def check(", ""))
-    return Facts(options, expected or not some, defines)
+    return Facts(options, expected or not some, defines, kinds.pop() if len(kinds) == 1 else "")
 
 
 def _options(given: Any) -> int:
@@ -69,3 +75,12 @@ def _options(given: Any) -> int:
         if isinstance(value, list | dict):
             return len(value)
     return 0
+
+
+def _kind(expected: Any) -> str:
+    if isinstance(expected, str):
+        text = expected.strip()
+        if len(text) == 1 and "A" <= text <= "Z":
+            return "letter"
+        return "number" if _NUMBER.fullmatch(text) else "text"
+    return "number" if isinstance(expected, int | float) and not isinstance(expected, bool) else ""

@@ -20,6 +20,7 @@ class Reading:
         self.functions = {node.name: node for node in self.tree.body if isinstance(node, Function)}
         self.classes = {node.name: node for node in self.nodes if isinstance(node, ast.ClassDef)}
         self.methods = self._task_methods()
+        self.compiled = dict(self._compiled())
 
     def _task_methods(self) -> dict[str, Function]:
         base = {name for name, full in self.imports.items() if full == "bench_task.BenchTask"} | {"BenchTask"}
@@ -44,6 +45,14 @@ class Reading:
         for part in node.body:
             if isinstance(part, Function):
                 yield part.name, part
+
+    def _compiled(self) -> Iterator[tuple[str, str]]:
+        """(name, pattern) of what is compiled by `re.compile` from a text that stands there."""
+        for node in self.nodes:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                text = first_text(node.value)
+                if text is not None and self.full_name(node.value.func) == "re.compile":
+                    yield from ((said(target), text) for target in node.targets)
 
     def reached(self, *names: str) -> list[Function]:
         """The named methods, and the methods and functions of this file that they use, directly or not."""
@@ -97,6 +106,12 @@ def _imported(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
 def said(node: ast.AST) -> str:
     """The last part of a name; "" for anything else."""
     return str(getattr(node, "id", getattr(node, "attr", "")))
+
+
+def first_text(call: ast.Call) -> str | None:
+    """The text that a call is given first, where it stands there."""
+    first = call.args[0] if call.args else None
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
 
 
 def own_nodes(function: ast.AST) -> Iterator[ast.AST]:

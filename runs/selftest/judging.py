@@ -14,6 +14,7 @@ ALPHA = 0.001  # how seldom a scorer that is right may look wrong by chance, per
 GUESS = 0.05  # share of rows on which what may guess is taken to guess right, where there are no choices
 CREDIT = 0.1  # partial credit that a scorer may give to anything
 SHOWN = 200
+BARE = {"number", "letter", "text"}
 
 PROVEN, NOT_APPLICABLE = "proven", "proven, oracle not applicable"
 GAMEABLE, BROKEN = "gameable", "broken"
@@ -24,7 +25,7 @@ def checks_of(shots: Shots, threshold: float, chance: float | None) -> list[Chec
     """``threshold``: from what score an answer passes; ``chance``: what guessing scores, where the plan knows it."""
     guess = max(chance or 0.0, _chance(shots))
     found = [_gold(shots), _shuffled(shots, guess), _panel(shots, threshold, guess), _same(shots), _alive(shots)]
-    found += [_reading(shots), _near_miss(shots)]
+    found += [_reading(shots), _line_end(shots), _near_miss(shots)]
     return [one for one in [*found, _key(shots, guess)] if one is not None]
 
 
@@ -141,8 +142,24 @@ def _reading(shots: Shots) -> Check | None:
         bare = "Beware: the right answer in a sentence scores 0"
         words = f"{bare} on {len(plain) - len(read)} of {len(plain)} rows, so the prompt must ask for the bare form."
         return check("reading", True, words, figures)
-    return check("reading", True, f"Behind other candidates it is read on {len(read) - len(missed)} of {len(read)} "
-                 "rows.", figures)  # fmt: skip
+    beware = "Beware: " if len(missed) > allowed(len(read), GUESS) else ""
+    words = f"{beware}Behind other candidates it is read on {len(read) - len(missed)} of {len(read)} rows."
+    return check("reading", True, words, figures, _example(settled[missed[0]]) if beware else None)
+
+
+def _line_end(shots: Shots) -> Check | None:
+    """A bare answer is read, but not before a line end, with which models often close: told, since a prompt may forbid
+    it."""
+    bare = {shot.row.index for shot in shots.of("gold") if shot.name in BARE and shot.mark.score == 1.0}
+    tried = [shot for shot in shots.of("spoken", spoken.ENDED) if shot.row.index in bare]
+    missed = [shot for shot in tried if shot.mark.score != 1.0 and shot.mark.error != JUDGE]
+    if not missed:
+        return None
+    words = (
+        f"Beware: the right answer with a line end behind it does not score 1 on {len(missed)} of {len(tried)} rows. "
+        "Compare output.strip(), or read the output with a reader of bench_task."
+    )
+    return check("line_end", True, words, {"rows": len(tried), "missed": len(missed)}, _example(missed[0]))
 
 
 def _near_miss(shots: Shots) -> Check | None:

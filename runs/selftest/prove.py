@@ -16,7 +16,7 @@ from runs.selftest.gold import choice_texts, derive
 from runs.selftest.judging import Check, check
 from runs.selftest.trial import Row, Trial
 
-VERSION = 2  # of the checks: a verdict of another version is found anew
+VERSION = 3  # of the checks: a verdict of another version is found anew
 SECONDS = 60.0
 SCORE_SECONDS = 20.0  # of one score() call of somebody's own code
 Verdict = dict[str, Any]

@@ -1,4 +1,4 @@
-"""An answer among words: right at the end behind other candidates, or wrong with the right one somewhere in it."""
+"""An answer among words or before a line end: right behind other candidates, or wrong with the right one in it."""
 
 import re
 from collections.abc import Iterator
@@ -6,18 +6,22 @@ from decimal import Decimal
 
 from runs.selftest.gold import Gold
 
-PLAIN, SETTLED = "a sentence", "a sentence that settles on it"
+PLAIN, SETTLED, ENDED = "a sentence", "a sentence that settles on it", "a line end behind it"
 NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,6})?")
 FAR = 1007  # further off than what a tolerance lets pass
 
 
 def right(gold: Gold, options: int) -> dict[str, str]:
-    """The right answer in words, alone and behind other candidates; {} where it is neither number nor letter."""
+    """The right answer in words, alone and behind other candidates, and bare before a line end.
+
+    In words only where it is a number or a letter; {} where it is no text either.
+    """
     value = _value(gold, options)
     if value is None:
-        return {}
+        text = gold.forms.get("text") if gold.kind == "text" and gold.sure else None
+        return {ENDED: f"{text}\n"} if isinstance(text, str) else {}
     before = "2 + 3 = 5, so the" if gold.kind == "number" else f"{_other(value, options)}? No. The"
-    return {PLAIN: f"The answer is {value}", SETTLED: f"{before} answer is {value}"}
+    return {PLAIN: f"The answer is {value}", SETTLED: f"{before} answer is {value}", ENDED: f"{value}\n"}
 
 
 def wrong(gold: Gold, options: int) -> dict[str, str]:

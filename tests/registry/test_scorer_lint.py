@@ -1,6 +1,8 @@
 """What the lint finds in scorers, and what it leaves alone."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,8 @@ from registry.graders import compile_grader
 from registry.linting.lint import Facts, facts_of, lint
 from registry.linting.rules import look
 from tests.registry.scorer_corpus import BAD, GOOD, scorer
+from tests.registry.scorers_right import RIGHT
+from tests.registry.scorers_wrong import WRONG
 from tests.sandbox import guide
 
 GRADERS = [
@@ -16,6 +20,8 @@ GRADERS = [
     {"kind": "choice", "multiple": True, "partial": True}, {"kind": "tool_calls"},
     {"kind": "tool_calls", "mode": "json_schema", "order": "same"},
 ]  # fmt: skip
+
+ROOT = Path(__file__).parents[2]
 
 
 def found(code: str, facts: Facts | None = None) -> set[tuple[str, str]]:
@@ -31,6 +37,21 @@ def test_it_leaves_good_scorers_alone(name: str) -> None:
 def test_it_finds_what_is_bad(name: str) -> None:
     code, facts, wanted = BAD[name]
     assert found(code, Facts(**facts)) == wanted  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_it_leaves_right_scorers_of_many_hands_alone(name: str) -> None:
+    code, facts = RIGHT[name]
+    assert look(code, vars(Facts(**facts))) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_it_names_what_is_wrong(name: str) -> None:
+    code, facts, wanted = WRONG[name]
+    told = look(code, vars(Facts(**facts)))  # type: ignore[arg-type]
+    assert {(one.code, one.level) for one in told} == wanted
+    for one in told:
+        assert "bench_task" in one.hint or one.code == "error_passes"
 
 
 @pytest.mark.parametrize("grader", GRADERS, ids=json.dumps)
@@ -52,12 +73,23 @@ def test_j07_it_only_warns_of_the_guides_own_scorers() -> None:
 
 
 def test_it_has_a_bad_scorer_for_every_rule() -> None:
-    known = {code for _, _, wanted in BAD.values() for code, _ in wanted}
+    known = {code for _, _, wanted in [*BAD.values(), *WRONG.values()] for code, _ in wanted}
     assert known == {
         "constant_score", "expected_ignored", "output_ignored", "error_is_zero", "error_passes", "first_match",
         "letter_range", "check_never_called", "exit_code_score", "network_in_score", "chance_in_score",
-        "clock_in_score", "expected_in_solve", "answer_in_input", "index_as_task",
+        "clock_in_score", "expected_in_solve", "answer_in_input", "index_as_task", "answer_anywhere", "part_of_answer",
+        "runs_output", "case_lost", "letter_case", "float_equal",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "path", sorted(["README.md", *(str(one.relative_to(ROOT)) for one in (ROOT / "docs").rglob("*.md"))])
+)
+def test_it_leaves_the_scorers_of_the_documentation_alone(path: str) -> None:
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), re.DOTALL):
+        if "def score(" in code:
+            for facts in (Facts(answers="letter", options=10), Facts(answers="number"), Facts(answers="text")):
+                assert lint(code, facts) == []
 
 
 def test_the_letters_depend_on_the_choices() -> None:

@@ -30,6 +30,11 @@ def choices(count: int = 40, options: int = 4) -> list[dict[str, Any]]:
     ]
 
 
+def texts(count: int = 24) -> list[dict[str, Any]]:
+    return [{"task_id": f"t{at}", "input": {"question": f"Who lives at {at}?"}, "expected": f"Anna the {at}th of Rome"}
+            for at in range(count)]  # fmt: skip
+
+
 def by_grader(grader: dict[str, Any], rows: Rows, **fields: Any) -> Subject:
     full = validate_grader(grader)
     check_rows(full, rows)

@@ -7,7 +7,8 @@ import pytest
 from registry.linting.lint import lint
 from runs.selftest.panel import DUMMIES, NOISE_BYTES
 from tests.registry.scorer_corpus import scorer
-from tests.runs.selftest.conftest import by_code, by_grader, choices, named, numbers
+from tests.registry.scorers_wrong import UNSEEN
+from tests.runs.selftest.conftest import by_code, by_grader, choices, named, numbers, texts
 from tests.sandbox import guide
 
 CALLS = [
@@ -175,6 +176,18 @@ async def test_j07_a_scorer_of_bare_answers_is_proven_with_a_warning(proved, bod
     verdict = await proved(by_code(scorer(body), numbers()))
     assert verdict["badge"] == "proven"
     assert "Beware: the right answer in a sentence scores 0 on 30 of 30 rows" in named(verdict)["reading"]["words"]
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+async def test_j07_what_no_text_tells_is_told_by_the_run(proved, name: str) -> None:
+    body, kind, check = UNSEEN[name]
+    rows = {"text": texts, "number": numbers, "letter": choices}[kind]()
+    told = named(await proved(by_code(scorer(body), rows)))[check]
+    assert not told["ok"] or told["words"].startswith("Beware"), told
+
+
+async def test_a_scorer_that_trims_is_not_told_of_line_ends(proved) -> None:
+    assert "line_end" not in named(await proved(by_code(scorer("return float(output.strip() == expected)"), texts())))
 
 
 BROKEN = {
