@@ -142,7 +142,7 @@ def _reading(shots: Shots) -> Check | None:
         bare = "Beware: the right answer in a sentence scores 0"
         words = f"{bare} on {len(plain) - len(read)} of {len(plain)} rows, so the prompt must ask for the bare form."
         return check("reading", True, words, figures)
-    beware = "Beware: " if len(missed) > allowed(len(read), GUESS) else ""
+    beware = "Beware: " if len(missed) > by_chance(len(read), GUESS, ALPHA) else ""
     words = f"{beware}Behind other candidates it is read on {len(read) - len(missed)} of {len(read)} rows."
     return check("reading", True, words, figures, _example(settled[missed[0]]) if beware else None)
 
