@@ -5,21 +5,27 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from runs.harnesses.benchwright.probing.duration import Took, left_takes
 from runs.limits import CHECKED, Ceilings, Level
 from runs.pages.words import about, dollars, plural
 from runs.statistics import factor90
 
 Json = dict[str, Any]
-QUEUES = (0.8, 1.4)  # time also hangs on how many calls the provider takes at once: the progress line's own margin
+LEAST = 3  # cells for an interval
+PRIOR = 0.4  # deviation of the logarithms of cost and tokens: those of a benchmark's answers seldom differ by less
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One cell that has ended with an answer. ``cost``: micro-cents, None where a call's price is not known."""
+    """One cell that has ended with an answer. ``cost``: micro-cents, None where a call's price is not known.
+
+    ``ended``: when its result was stored, in seconds since any moment.
+    """
 
     cost: int | None
     tokens: int
     seconds: float
+    ended: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +55,6 @@ class Range:
         ends = (None if end is None else done + end for end in (self.low, self.high))
         return Range(done + self.point, *ends)
 
-    def wider(self, low: float, high: float) -> "Range":
-        """With each end times its factor."""
-        return Range(self.point, self.low and self.low * low, self.high and self.high * high)
-
     def pair(self, digits: int | None = None) -> list[float] | None:
         return None if self.low is None or self.high is None else [round(self.low, digits), round(self.high, digits)]
 
@@ -68,27 +70,28 @@ class Whole:
     run_seconds: Range
 
 
-def whole(seen: Sequence[Seen], so_far: SoFar, concurrency: int) -> Whole:
-    """``seen``: at least one. ``concurrency``: of the run."""
+def whole(seen: Sequence[Seen], so_far: SoFar, concurrency: int, slow: Sequence[Took] = ()) -> Whole:
+    """``seen``: at least one. ``concurrency``: of the run. ``slow``: probes that go on, as long as they took so far."""
     left = so_far.planned - so_far.ended
     judge = so_far.judge / len(seen)
     model = [cell.cost for cell in seen if cell.cost is not None]
     priced = len(model) == len(seen)
-    took = _more([cell.seconds for cell in seen], left, 1 / max(1, min(concurrency, left)))
-    slow = took.wider(*QUEUES)
+    took = [*(Took(cell.seconds, cell.ended) for cell in seen), *slow]
+    point, low, high = left_takes(took, left, concurrency)
+    more = Range(point, low, high) if len(seen) >= LEAST else Range(point, None, None)
     return Whole(
         cost=_more([cost + judge for cost in model], left).after(so_far.cost) if priced else None,
         model_cost=_more(model, left).after(so_far.model_cost) if priced else None,
         tokens=_more([cell.tokens for cell in seen], left).after(so_far.tokens),
-        seconds=slow.after(so_far.phase_seconds),
-        run_seconds=slow.after(so_far.run_seconds),
+        seconds=more.after(so_far.phase_seconds),
+        run_seconds=more.after(so_far.run_seconds),
     )
 
 
-def _more(values: Sequence[float], left: int, share: float = 1.0) -> Range:
+def _more(values: Sequence[float], left: int) -> Range:
     """What ``left`` further cells come to, if they are like these."""
-    point = left * share * fmean(values) if values else 0.0
-    factor = factor90(values, left) if left else 1.0
+    point = left * fmean(values) if values else 0.0
+    factor = factor90(values, left, PRIOR) if left else 1.0
     return Range(point, None, None) if factor is None else Range(point, point / factor, point * factor)
 
 
@@ -114,7 +117,7 @@ def _basis(found: Whole, seen: int, so_far: SoFar) -> str:
         if cost is None
         else f"about {dollars(round(cost.point))}{_ends(cost)}",
         f"{tokens.point:,.0f} tokens" + (f" ({tokens.low:,.0f} to {tokens.high:,.0f})" if tokens.pair() else ""),
-        about(seconds.low or seconds.point * QUEUES[0], seconds.high or seconds.point * QUEUES[1]),
+        about(seconds.low or seconds.point, seconds.high or seconds.point),
     ]
     like = "if the others are like these" + (" (90% interval)" if tokens.pair() else "; too few for an interval")
     first = f"Measured: {plural(seen, 'cell')} of {so_far.planned:,} ran first, and stay"

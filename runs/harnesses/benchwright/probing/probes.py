@@ -14,6 +14,7 @@ from runs.context import Context
 from runs.forking.reuse import rescores
 from runs.harnesses.benchwright.cells import Cell
 from runs.harnesses.benchwright.probing import measuring
+from runs.harnesses.benchwright.probing.duration import Took
 from runs.harnesses.benchwright.probing.measuring import Seen, SoFar
 from runs.leases import Lease
 from runs.models import Run
@@ -29,7 +30,8 @@ SELECT NOT r.findings ? 'materialize' AND EXISTS (
 FROM runs_run r WHERE r.id = %s
 """
 _SEEN = """
-SELECT CASE WHEN unpriced = 0 THEN cost END, tokens_in + tokens_out, duration_ms / 1000.0::float8
+SELECT CASE WHEN unpriced = 0 THEN cost END, tokens_in + tokens_out, duration_ms / 1000.0::float8,
+       extract(epoch FROM created_at)::float8
 FROM runs_taskresult
 WHERE run_id = %s AND ordinal = ANY(%s) AND live AND attempt > 0 AND outcome IN ('passed', 'failed', 'unscored')
 ORDER BY ordinal
@@ -147,7 +149,7 @@ class Probes:
         spent = await (await context.control.execute(_SO_FAR, (context.phase, run))).fetchone()
         if spent is None:
             return False
-        told = findings([Seen(*row) for row in rows], SoFar(*spent), len(self._all), context)
+        told = findings([Seen(*row) for row in rows], SoFar(*spent), len(self._all), len(self._left), context)
         events = _events(told, SoFar(*spent), context.phase)
         cursor = await context.control.execute(
             _STORE,
@@ -167,12 +169,18 @@ class Probes:
         return bool(row and row[0])
 
 
-def findings(seen: list[Seen], so_far: SoFar, asked: int, context: Context) -> dict[str, Any]:
-    """``findings.materialize``: the measured estimate (None where no probe came to an answer) and what it exceeds."""
+def findings(seen: list[Seen], so_far: SoFar, asked: int, slow: int, context: Context) -> dict[str, Any]:
+    """``findings.materialize``: the measured estimate (None where no probe came to an answer) and what it exceeds.
+
+    ``slow``: how many of the probes that were asked still go on.
+    """
     probes = {"asked": asked, "measured": len(seen)}
     if not seen:
         return {"probes": probes, "estimate": None, "exceeds": []}
-    whole = measuring.whole(seen, so_far, context.run.concurrency)
+    # They began with the others, and enough of the others had ended PATIENCE ago.
+    last = max(seen, key=lambda cell: cell.seconds)
+    straggler = Took(last.seconds + PATIENCE, last.ended + PATIENCE)
+    whole = measuring.whole(seen, so_far, context.run.concurrency, [straggler] * slow)
     return {
         "probes": probes,
         "estimate": measuring.estimate(whole, len(seen), so_far),
