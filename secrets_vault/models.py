@@ -133,6 +133,7 @@ class HostEntry(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name_plural = "host entries"
         constraints = [
             models.UniqueConstraint(fields=["owner", "host_pattern", "mode"], name="host_entry_once"),
         ]

@@ -130,6 +130,7 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='host_entries', to=settings.AUTH_USER_MODEL)),
             ],
             options={
+                'verbose_name_plural': 'host entries',
                 'constraints': [models.UniqueConstraint(fields=('owner', 'host_pattern', 'mode'), name='host_entry_once')],
             },
         ),
