@@ -40,6 +40,16 @@ UPDATE runs_run SET skipped = skipped + CASE WHEN %(outcome)s = 'skipped' THEN (
 WHERE id = %(run)s
 """
 
+# That a cell was handed to solve stands in an event: it tells what was under way from what had not begun.
+_BEGUN = """
+UPDATE runs_taskresult r SET attempt = begun.times
+FROM (
+    SELECT (data->>'ordinal')::int AS ordinal, count(*) AS times FROM runs_runevent
+    WHERE run_id = %(run)s AND type = 'MaterializeTaskStarted' GROUP BY 1
+) AS begun
+WHERE r.run_id = %(run)s AND r.live AND r.attempt = 0 AND r.ordinal = begun.ordinal
+"""
+
 _SETTLE = """
 UPDATE runs_run SET
     cost_model = greatest(cost_model, journal.cost), cost_driver = greatest(cost_driver, journal.beside),
@@ -145,6 +155,7 @@ def _end_cells(run: Run, outcome: str, error_class: str, message: str) -> None:
                     "trials": [row[3] for row in left],
                 },
             )
+            cursor.execute(_BEGUN, {"run": str(run.id)})
     settle(run.id)
 
 
@@ -214,15 +225,21 @@ def halt(run: Run) -> None:
     fault("F2")
 
 
-def fail(run: Run, phase: str, code: str, message: str, hint: str, choices: Sequence[Mapping[str, Any]] = ()) -> None:
+def fail(
+    run: Run, phase: str, code: str, message: str, hint: str, choices: Sequence[Mapping[str, Any]] = (),
+    model: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
     """A phase can't go on. Cells without a result are errored where a key is missing, else skipped.
 
-    ``choices``: what the phase would have let its owner choose from: [{"id", "name", "reason", …}].
+    ``choices``: what the phase would have let its owner choose from: [{"id", "name", "reason", …}]. ``model``: the one
+    that was asked for, where the run could not be given it.
     """
     message = redact(message)
     error: dict[str, Any] = {"phase": phase, "code": code, "message": message, "hint": hint}
     if choices:
         error["choices"] = [{name: str(one.get(name) or "") for name in ("id", "name", "reason")} for one in choices]
+    if model:
+        error["model"] = dict(model)
     told = events.told_error(error, mine=False)  # whoever may see the run sees its events
     with transaction.atomic():
         missing = code in {"missing_secret", "secret_revoked", "secret_unavailable"}

@@ -30,7 +30,7 @@ MEANINGS = {
     "budget": "A ceiling was reached before this task began.",
     "halted": "The run was stopped before this task began.",
 }
-# Of skipped cells: what ended them, where all of them had been asked, and where some had.
+# Of skipped cells: what ended them, where all of them had begun, and where some had.
 _STOPS = {"budget": "A ceiling was reached", "halted": "The run was stopped"}
 MOST_CLASSES = 30
 LOOKED_AT = 150  # cells of a class that are compared with each other: its first ones
@@ -46,16 +46,16 @@ GROUPS = 6  # shown of a class
 EXAMPLES = 3  # shown of a group
 
 
-def meaning(name: str, asked: int = 0, count: int = 1) -> str:
+def meaning(name: str, begun: int = 0, count: int = 1) -> str:
     """What an error class means, in a sentence or two; "" for an unknown one.
 
-    ``asked``: of how many of the ``count`` cells a model had been asked.
+    ``begun``: how many of the ``count`` cells had begun.
     """
-    if name in _STOPS and asked:
-        if asked >= count:
+    if name in _STOPS and begun:
+        if begun >= count:
             return f"{_STOPS[name]} while {'this task was' if count == 1 else 'these tasks were'} under way."
-        some = f"{asked:,} of these tasks {'was' if asked == 1 else 'were'}"
-        return f"{_STOPS[name]} while {some} under way, before the other {count - asked:,} began."
+        some = f"{begun:,} of these tasks {'was' if begun == 1 else 'were'}"
+        return f"{_STOPS[name]} while {some} under way, before the other {count - begun:,} began."
     if name.startswith("resource_exhausted"):
         return f"The sandbox ran out of {name.partition(':')[2] or 'a resource'}. This is not in the rate."
     return MEANINGS.get(name, "")
@@ -72,7 +72,7 @@ def classes(run: Run, *, answers: bool = True) -> list[dict[str, Any]]:
     ``message`` is the first that a cell of the class ended with, in task order, ``first`` that cell; "" and None where
     none left a message. Without ``answers`` the words of scorers are left out. ``stored``: how many of them left an
     output that a rescore grades, though they have no score; ``gradable``: how many cells of the run it grades in all.
-    ``asked``: of how many that were skipped a model had been asked; ``meaning``: the class in words.
+    ``begun``: how many that were skipped had begun; ``meaning``: the class in words.
     """
     live = TaskResult.objects.filter(run=run, live=True)
     grouped = live.exclude(outcome="passed").values("outcome", "error_class")
@@ -81,7 +81,7 @@ def classes(run: Run, *, answers: bool = True) -> list[dict[str, Any]]:
         count=Count("id"),
         first=Min("ordinal", filter=Q(error_message__gt="")),
         stored=Count("id", filter=_STORED),
-        asked=Count("id", filter=Q(outcome="skipped") & Q(asked)),
+        begun=Count("id", filter=Q(outcome="skipped") & (Q(attempt__gt=0) | Q(asked))),
     )
     ordered = counted.order_by("-count", "outcome", "error_class")
     groups: list[dict[str, Any]] = [dict(row) for row in ordered[:MOST_CLASSES]]
@@ -92,7 +92,7 @@ def classes(run: Run, *, answers: bool = True) -> list[dict[str, Any]]:
         {
             **group,
             "gradable": gradable,
-            "meaning": meaning(group["error_class"] or "", group["asked"], group["count"]),
+            "meaning": meaning(group["error_class"] or "", group["begun"], group["count"]),
             "message": told(group["error_class"], messages.get(group["first"]), answers=answers),
         }
         for group in groups
@@ -101,9 +101,10 @@ def classes(run: Run, *, answers: bool = True) -> list[dict[str, Any]]:
 
 def meaning_of(row: TaskResult) -> str:
     """What the class of one cell means."""
-    skipped = row.outcome == "skipped"
-    asked = skipped and ModelCall.objects.filter(run=row.run_id, ordinal=row.ordinal).exists()
-    return meaning(row.error_class or "", int(asked))
+    begun = row.outcome == "skipped" and (
+        row.attempt > 0 or ModelCall.objects.filter(run=row.run_id, ordinal=row.ordinal).exists()
+    )
+    return meaning(row.error_class or "", int(begun))
 
 
 def alike(run: Run, group: Mapping[str, Any], *, answers: bool) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ def stopped(owner: User, asked: int, kind: str = "halted") -> tuple[Run, list[Ta
     run = make.run(owner, make.benchmark(owner, tasks=8), planned=8)
     make.start(run)
     rows = make.results(run, ["passed"] * 3 + ["skipped"] * 5)
-    run.results.filter(outcome="skipped").update(error_class=kind)
+    run.results.filter(outcome="skipped").update(error_class=kind, attempt=0)
     for row in [*rows[:3], *rows[3 : 3 + asked]]:
         make.call(run, row.ordinal)
     run.refresh_from_db()
@@ -33,6 +33,13 @@ def test_page_remedies_report_and_narration_tell_how_many_had_been_asked(browser
     assert SOME in str(remedies.document(run, mine=True, answers=True))
     assert "while this task was under way." in text(browser, f"/runs/{run.id}/tasks/{rows[3].id}")
     assert "before this task began." in text(browser, f"/runs/{run.id}/tasks/{rows[7].id}")
+
+
+def test_a_cell_that_began_and_asked_no_model_was_under_way(browser: Client, alice: User) -> None:
+    run, rows = stopped(alice, 1)
+    run.results.filter(pk=rows[4].pk).update(attempt=1)
+    assert SOME in text(browser, f"/runs/{run.id}")
+    assert "while this task was under way." in text(browser, f"/runs/{run.id}/tasks/{rows[4].id}")
 
 
 @pytest.mark.parametrize(

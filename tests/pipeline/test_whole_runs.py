@@ -214,6 +214,19 @@ def test_a_cost_ceiling_keeps_and_scores_what_is_paid_for(
     assert run.skipped == 30 - run.passed
 
 
+def test_cells_that_had_begun_are_told_from_those_that_had_not(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
+) -> None:
+    """Some cells are at work when the ceiling is reached, and none of them has asked a model."""
+    code = planned.ECHO.replace("return input", "import time; time.sleep(60); return input")
+    run = work(planned.run(alice, planned.sums(9), code=code, limits={"run": {"duration": 3}}, concurrency=2))
+    assert (run.status, run.skipped, model.calls) == ("halted", 9, 0), run.error
+    begun = RunEvent.objects.filter(run=run, type="MaterializeTaskStarted").values_list("data__ordinal", flat=True)
+    skipped = TaskResult.objects.filter(run=run, outcome="skipped", attempt__gt=0)
+    assert set(skipped.values_list("ordinal", flat=True)) == set(begun)
+    assert 0 < len(begun) < 9
+
+
 def test_a_ceiling_that_can_not_bind_says_so(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
 ) -> None:
