@@ -171,7 +171,22 @@ def _tasks(wish: _Wish, fields: dict[str, Any]) -> dict[str, Any]:
 def _findings(wish: _Wish) -> dict[str, Any]:
     """What the phases before found. A stranger's findings are not shown to others, so they are not taken over."""
     found = wish.parent.findings if wish.own else {}
-    return {name: found[name] for name in _FOUND_BEFORE[wish.phase] if name in found}
+    kept = {name: found[name] for name in _FOUND_BEFORE[wish.phase] if name in found}
+    if wish.rescore and "analyze" in kept:
+        kept["analyze"] = {**kept["analyze"], "estimate": _of_rescore(wish.impl)}
+    return kept
+
+
+def _of_rescore(impl: Impl | None) -> dict[str, Any]:
+    """What a rescore will cost, as a plan tells it. ``impl``: None where it is still to be authored."""
+    judged = impl is not None and bool(impl.judge)
+    basis = "No call of the model: the parent's stored outputs are graded anew"
+    if judged:
+        basis += ". The scorer's judge is asked about each, and costs what it costs."
+    else:
+        basis += ", which costs nothing." if impl is not None else ". Only a judge costs, where the new scorer has one."
+    free = 0 if impl is not None and not judged else None
+    return {"cost_micro_cents": free, "seconds": None, "tokens": free, "basis": basis}
 
 
 def _check_rescore(wish: _Wish, body: ForkBody) -> None:

@@ -178,3 +178,26 @@ def test_a_rescore_needs_outputs(alice: User) -> None:
     parent = launched.ended(alice)
     parent.outputs.all().delete()
     assert "no output" in refused(alice, parent, "run_not_replayable", mode="rescore", description=WORDS).detail
+
+
+@pytest.mark.parametrize(
+    ("body", "judge", "cost", "said"),
+    [
+        ({"from_phase": "materialize"}, None, 0, "which costs nothing."),
+        ({"from_phase": "materialize"}, {"model": "m", "provider": "simulated"}, None, "The scorer's judge is asked"),
+        ({"from_phase": "atomize", "description": WORDS}, None, None, "Only a judge costs"),
+    ],
+)
+def test_the_plan_of_a_rescore_says_what_a_rescore_costs(
+    alice: User, body: dict[str, Any], judge: Any, cost: int | None, said: str
+) -> None:
+    parent = in_words(alice)
+    parent.findings["analyze"]["estimate"] = {"cost_micro_cents": 500, "tokens": 9, "basis": "A guess: 2 calls"}
+    parent.save()
+    Impl.objects.filter(id=parent.impl_id).update(judge=judge)
+    estimate = fork(alice, parent, mode="rescore", **body).findings["analyze"]["estimate"]
+    assert estimate["basis"].startswith("No call of the model: the parent's stored outputs are graded anew")
+    assert said in estimate["basis"]
+    assert estimate["cost_micro_cents"] == cost
+    again = fork(alice, parent, description=WORDS)
+    assert again.findings["analyze"]["estimate"]["cost_micro_cents"] == 500, "one that asks anew keeps its estimate"
