@@ -128,6 +128,11 @@ def words(item: Mapping[str, Any]) -> str:
         return "Must not be blank." if least == 1 else f"Must have at least {least} characters."
     if kind == "string_too_long":
         return f"Must have at most {limits['max_length']:,} characters."
+    if kind == "too_short":
+        least = limits["min_length"]
+        return "Must not be empty: leave it out, or name one." if least == 1 else f"Must have at least {least} items."
+    if kind == "too_long":
+        return f"Must have at most {limits['max_length']:,} items."
     return str(item["msg"]).removeprefix("Value error, ")
 
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from django.db.models import QuerySet
+
 from accounts.principal import Principal
 from kernel import secret_signs, strict_json
 from kernel.clock import stamp
@@ -15,15 +17,30 @@ from runs.call_bodies import assembled, unpack
 from runs.models import ModelCall, Output, Run, TaskResult
 from runs.objects import task_row
 
+MOST_TRIALS = 8  # that are named
 BODY_BYTES = 256 << 10  # of one request or response; a longer one is cut
 
 
 def result(run: Run, result_id: str) -> TaskResult:
-    """One result of this run. Raises not_found, also for a result of another run."""
-    found = TaskResult.objects.filter(run=run, id=result_id).first() if "\x00" not in result_id else None
-    if found is None:
+    """One result of this run: by its id, or by its task's where that has one trial.
+
+    Raises not_found, also for a result of another run and for a task of several trials.
+    """
+    if "\x00" in result_id:
         raise DomainError("not_found", "This run has no such task result.")
-    return found
+    results = TaskResult.objects.filter(run=run)
+    found = results.filter(id=result_id).first()
+    return found if found is not None else _of_task(results.filter(live=True, task_id=result_id), result_id)
+
+
+def _of_task(results: QuerySet[TaskResult], task_id: str) -> TaskResult:
+    found = list(results.order_by("ordinal")[:MOST_TRIALS])
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise DomainError("not_found", "This run has no result with that id, and none of a task with that id yet.")
+    named = ", ".join(f"{row.id} (trial {row.trial + 1})" for row in found)
+    raise DomainError("not_found", f"The task {task_id!r} was asked more than once. Name one of its results: {named}.")
 
 
 def payload(run: Run, row: TaskResult, viewer: Principal | None) -> dict[str, Any]:

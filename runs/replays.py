@@ -43,14 +43,19 @@ def refusal(run: Run) -> str:
     return ""
 
 
-def told(run: Run, asked: Replay | None) -> dict[str, str]:
-    """What a run's first event says of the slice that it runs: by what its tasks were chosen. {} for no slice."""
+def told(run: Run, asked: Replay | None) -> dict[str, str | int]:
+    """What a run's first event says of the slice that it runs: by what its tasks were chosen. {} for no slice.
+
+    ``repeated``: how many of the task ids named a task again; it runs once for each trial all the same.
+    """
     if asked is None or run.task_positions is None:
         return {}
+    named = asked.task_ids or []
+    repeated = {"repeated": len(named) - len(set(named))} if len(set(named)) < len(named) else {}
     name = next((name for name in SLICES if getattr(asked, name)), None)
     if name is None and run.parent is not None:  # all that a slice ran
         name = chosen_by([run.parent.id]).get(run.parent.id)
-    return {"slice": name} if name else {}
+    return {"slice": name, **repeated} if name else {}
 
 
 def chosen_by(runs: Sequence[UUID]) -> dict[UUID, str]:

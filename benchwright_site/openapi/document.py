@@ -72,8 +72,9 @@ def operations(api: NinjaAPI) -> Iterator[tuple[str, str, Operation]]:
         for path, view in router.path_operations.items():
             for operation in view.operations:
                 if operation.include_in_schema:
+                    shown = path.replace("{path:", "{")  # how a parameter is matched is no part of the address
                     for method in operation.methods:
-                        yield f"{method} {path}", path, operation
+                        yield f"{method} {shown}", shown, operation
 
 
 def _complete(found: dict[str, Any], route: Route, operation: Operation, method: str) -> None:

@@ -104,8 +104,13 @@ def _halt_sentence(reason: str | None) -> str:
     return known.get(reason, f"Stopped: {reason}.")
 
 
+def _repeated(count: int) -> str:
+    """Of task ids that a replay named again."""
+    return f". {plural(count, 'task id')} named a task again: it runs once for each trial" if count else ""
+
+
 _TELLERS: dict[str, Callable[[Data], str]] = {
-    "RunQueued": lambda data: "Waits for a worker",
+    "RunQueued": lambda data: "Waits for a worker" + _repeated(data.get("repeated") or 0),
     "RunStarted": lambda data: "A worker took the run",
     "PhaseStarted": _phase("started"),
     "PhaseCompleted": _phase("completed"),

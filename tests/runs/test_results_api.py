@@ -265,3 +265,23 @@ def test_e12_pages_and_stream_agree_event_for_event(alice: User, api: Door, toke
     token_text = token(alice)
     assert async_to_sync(streamed)() == paged
     assert len(paged) == Run.objects.get().last_seq == RunEvent.objects.count()
+
+
+def test_a_result_is_found_by_its_tasks_own_id(alice: User, api: Door) -> None:
+    run = launched.ended(alice, ["passed", "failed"])
+    TaskResult.objects.filter(run=run, ordinal=1).update(task_id="HumanEval/1")
+    door = api(alice)
+    assert door.get(f"runs/{run.id}/tasks/t0").json["task_id"] == "t0"
+    assert door.get(f"runs/{run.id}/tasks/HumanEval%2F1").json["outcome"] == "failed"
+    unknown = door.get(f"runs/{run.id}/tasks/t9")
+    problem(unknown, 404, "not_found")
+    assert "none of a task with that id" in unknown.json["detail"]
+
+
+def test_of_several_trials_the_results_are_named(alice: User, api: Door) -> None:
+    run = launched.ended(alice, ["passed", "failed"], trials=2)
+    rows = list(TaskResult.objects.filter(run=run, task_id="t0").order_by("ordinal"))
+    several = api(alice).get(f"runs/{run.id}/tasks/t0")
+    problem(several, 404, "not_found")
+    assert f"{rows[0].id} (trial 1), {rows[1].id} (trial 2)" in several.json["detail"]
+    assert api(alice).get(f"runs/{run.id}/tasks/{rows[1].id}").json["trial"] == 1

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 def known() -> set[str]:
     return {
-        f"{method} {path}"
+        f"{method} {path.replace('{path:result_id}', '{result_id}')}"
         for router in v1._get_bound_routers()
         for path, view in router.path_operations.items()
         for operation in view.operations

@@ -22,7 +22,8 @@ class RunResults(Resource):
         sort: str | None = None,
         outcome: str | None = None,
     ) -> TaskPage:
-        """Results: ``.summary`` (of the whole run), ``.data`` (slim rows), ``.payload(row.id)`` (one in full).
+        """Results: ``.summary`` (of the whole run), ``.data`` (slim rows), ``.payload(row.id)`` (one in full),
+        ``.scope`` (which of the benchmark's tasks these are).
 
         ``passed=False`` lists wrong answers only; ``outcome`` is passed, failed, unscored, errored or skipped.
         """
@@ -36,7 +37,10 @@ class RunResults(Resource):
         return TaskPage(fetch(page_token), fetch, lambda task: self.task(run_id, task))
 
     def task(self, run_id: str, tsk_id: str) -> Object:
-        """One result in full: input, expected, output, explanation, metrics, calls."""
+        """One result in full: input, expected, output, explanation, metrics, calls.
+
+        ``tsk_id``: of the result (``tsk_…``), or the task's own where the run asked it once.
+        """
         return self._get(f"/runs/{segment(run_id)}/tasks/{segment(tsk_id)}")
 
     def flips(self, run_id: str, kind: str | None = None, limit: int | None = None) -> Page:

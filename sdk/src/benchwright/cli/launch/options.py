@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from ..output import note
+
 QUANTITIES = {
     "run": ("cost", "model_cost", "duration", "tokens", "tasks"),
     "phase": ("cost", "model_cost", "duration", "tokens"),
@@ -68,8 +70,19 @@ def replay(options: Mapping[str, Any]) -> dict[str, Any] | None:
     if options["revision"]:
         made["revision"] = options["revision"]
     if options["task_ids"]:
-        made["task_ids"] = [part for text in options["task_ids"] for part in text.split(",") if part]
+        made["task_ids"] = _tasks([part for text in options["task_ids"] for part in text.split(",") if part])
     return made
+
+
+def _tasks(named: list[str]) -> list[str]:
+    """Each task once: it runs once for each trial, however often it is named, and that is said."""
+    if not named:
+        raise click.UsageError("--task-ids names no task: name one, or leave it out to run them all.")
+    once = list(dict.fromkeys(named))
+    if len(once) < len(named):
+        twice = ", ".join(name for name in once if named.count(name) > 1)
+        note(f"Named more than once: {twice}. A task runs once for each trial; --trials runs it several times.")
+    return once
 
 
 def model(text: str, option: str = "--model") -> dict[str, str]:
