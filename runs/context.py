@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -20,11 +20,14 @@ T = TypeVar("T")
 
 
 class PhaseError(Exception):
-    """The phase can't go on and the run fails. ``code`` is stable; ``hint`` says what to do next."""
+    """The phase can't go on and the run fails. ``code`` is stable; ``hint`` says what to do next.
 
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
+    ``model``: the model under test that was asked for, {"model", "provider"}, where the run does not have it yet.
+    """
+
+    def __init__(self, code: str, message: str, hint: str = "", model: Mapping[str, Any] | None = None) -> None:
         super().__init__(f"{code}: {message}")
-        self.code, self.message, self.hint = code, message, hint
+        self.code, self.message, self.hint, self.model = code, message, hint, model
 
 
 class CeilingReached(Exception):

@@ -35,7 +35,7 @@ def told_error(error: Mapping[str, Any] | None, *, mine: bool) -> dict[str, Any]
     """What a reader may be told of a failure. A phase that authors may name what only the run's owner sees."""
     if error is None or mine or error.get("phase") not in AUTHORING:
         return dict(error) if error is not None else None
-    told = {name: value for name, value in error.items() if name != "choices"}
+    told = {name: value for name, value in error.items() if name not in ("choices", "model")}
     return {**told, "message": _PRIVATE, "hint": ""}
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from kernel import strict_json
 from runs import results, suts
+from runs.asked import sampling
 from runs.compute import runtime
 from runs.models import Run
 
@@ -58,6 +59,8 @@ def fingerprint(run: Run) -> dict[str, Any]:
         "run": str(run.id),
         "sha256": hashlib.sha256(strict_json.canonical(parts)).hexdigest(),
         "parts": parts,
+        # It follows from scorer, model and parameters.
+        "sampling": sampling.of(run),
         # Seen, not asked for; so beside the hash.
         "served": run.served,
         "backend": run.backend,

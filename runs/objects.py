@@ -10,8 +10,9 @@ from django.conf import settings
 from accounts.principal import Principal
 from kernel.clock import stamp
 from kernel.money import known, shown
-from registry.models import ImplRegistration
+from registry.models import Impl, ImplRegistration
 from runs import events
+from runs.asked import sampling, scope
 from runs.models import Phase, Run, RunEvent, TaskResult
 from runs.results import shown_message
 from runs.review import shapes
@@ -28,6 +29,8 @@ class Around:
     leased: Mapping[str, list[str]]  # names, by run
     keys: Mapping[str, str]  # names, by secret: the keys of the models under test
     review: Mapping[UUID, list[dict[str, Any]]] = field(default_factory=dict)  # flags, by run
+    scopes: Mapping[UUID, scope.Scope | None] = field(default_factory=dict)  # which tasks ran, by run
+    graders: Mapping[str, dict[str, Any] | None] = field(default_factory=dict)  # by impl; None: it is code
 
 
 def around(runs: Iterable[Run], viewer: Principal | None) -> Around:
@@ -39,6 +42,8 @@ def around(runs: Iterable[Run], viewer: Principal | None) -> Around:
         leases.names(str(run.id) for run in mine) if mine else {},
         vault.names_of(run.sut_key["secret"] for run in mine if run.sut_key.get("secret")),
         shapes.of_runs(runs),
+        scope.of_all(runs),
+        dict(Impl.objects.filter(pk__in={run.impl_id for run in runs if run.impl_id}).values_list("pk", "grader")),
     )
 
 
@@ -54,7 +59,7 @@ def _impl_labels(runs: Iterable[Run]) -> Mapping[tuple[str, Any], str]:
 def run_object(run: Run, viewer: Principal | None, beside: Around | None = None) -> dict[str, Any]:
     """The contract's run object. Strangers see neither the words that asked for it nor what only configures it."""
     beside = around([run], viewer) if beside is None else beside
-    names = beside.labels
+    names, ran = beside.labels, beside.scopes.get(run.id)
     mine = viewer is not None and run.owner_id == viewer.account.pk
     return {
         "object": "run",
@@ -67,7 +72,8 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
         "subset_revision": run.subset_revision,
         "product_subset_id": None,
         "impl": {"id": run.impl_id, "label": names.get((run.impl_id, run.owner_id), "")} if run.impl_id else None,
-        **_how(run, mine=mine),
+        "scope": ran.document() if ran else None,
+        **_how(run, beside, mine=mine),
         "limits": run.limits if mine else None,  # not {}: that would say that none are set
         "hints": run.hints if mine else [],
         "phase_models": run.phase_models,
@@ -77,7 +83,7 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
         "visibility": run.visibility,
         "phases": [phase_object(run, phase) for phase in sorted(run.phases.all(), key=lambda phase: phase.position)],
         "plan": plan_object(run, mine=mine),
-        "asked": run.asked if mine and run.status == "needs_input" else None,
+        "asked": asked_object(run, mine=mine),
         "summary": in_order(run.summary) if run.summary is not None else None,
         "cost": run_cost(run),
         "halt_reason": run.halt_reason,
@@ -91,14 +97,14 @@ def run_object(run: Run, viewer: Principal | None, beside: Around | None = None)
     }
 
 
-def _how(run: Run, *, mine: bool) -> dict[str, Any]:
+def _how(run: Run, beside: Around, *, mine: bool) -> dict[str, Any]:
     """What runs on what, and where it comes from; over which connection only its owner sees."""
     over = run.sut.get("connection") if mine else None
     return {
         "model": {
-            "identifier": run.sut.get("model"),
-            "provider": run.sut.get("provider"),
+            **asked_model(run, mine=mine),
             "params": run.sut.get("params") or {},
+            "sampling": _sent(run, beside),
             "served": run.served,
             "connection": {"id": over, "name": run.sut.get("connection_name")} if over else None,
         },
@@ -117,6 +123,19 @@ def _how(run: Run, *, mine: bool) -> dict[str, Any]:
     }
 
 
+def _sent(run: Run, beside: Around) -> dict[str, Any] | None:
+    """As ``sampling.of``, without reading each run's scorer."""
+    if run.impl_id is None or not run.sut or run.fork_mode == "rescore":
+        return None
+    return sampling.sent(beside.graders.get(run.impl_id), run.sut)
+
+
+def asked_model(run: Run, *, mine: bool) -> dict[str, Any]:
+    """The model under test as it was asked for, to its owner also where it could not be had: a key was missing."""
+    sut = run.sut or ((run.error or {}).get("model") if mine else None) or {}
+    return {"identifier": sut.get("model"), "provider": sut.get("provider")}
+
+
 def fork_object(run: Run, *, mine: bool) -> dict[str, Any] | None:
     """What a fork changes of its parent, and how; None for any other run. Its words are its owner's to read."""
     if run.relation != "fork":
@@ -127,7 +146,27 @@ def fork_object(run: Run, *, mine: bool) -> dict[str, Any] | None:
 
 def plan_object(run: Run, *, mine: bool) -> dict[str, Any] | None:
     """What the authoring phases found, by phase; None for a run that was launched without words."""
-    return dict(run.findings) if mine and run.findings else None
+    if not mine or not run.findings:
+        return None
+    found = dict(run.findings)
+    if isinstance(found.get("analyze"), dict):
+        found["analyze"] = _with_sampling(run, found["analyze"], (found.get("atomize") or {}).get("grader"))
+    return found
+
+
+def asked_object(run: Run, *, mine: bool) -> dict[str, Any] | None:
+    """What a waiting run asks its owner; the plan that it shows says what would be sent."""
+    if not mine or run.status != "needs_input" or not run.asked:
+        return None
+    plan = run.asked.get("plan")
+    return {**run.asked, "plan": _with_sampling(run, plan)} if isinstance(plan, dict) else dict(run.asked)
+
+
+def _with_sampling(run: Run, plan: Mapping[str, Any], scorer: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The plan with what is sent to the model, by the scorer that was made or the grader that is planned."""
+    grader = scorer or plan.get("grader")
+    asks = run.sut and run.fork_mode != "rescore"
+    return {**plan, "sampling": sampling.sent(grader, run.sut) if asks else None}
 
 
 def run_secrets(run: Run, beside: Around) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def _step(run_id: UUID | str, worker: Worker) -> bool:
         _ask(run, phase.name, ask)
         return False
     except PhaseError as error:
-        finishing.fail(run, phase.name, error.code, error.message, error.hint)
+        finishing.fail(run, phase.name, error.code, error.message, error.hint, model=error.model)
         return False
     except LeaseLost as loss:
         log.warning("run %s: %s", run.id, loss)

@@ -201,6 +201,7 @@ REPORT_OBJECTS: dict[str, Schema] = {
             badges=array(TEXT),
             link=TEXT,
         ),
+        scope=maybe(ref("Scope")),
         summary=ref("Summary"),
         score=thing(
             "The headline's figures. `few`: too few for a rate. `bounded`: the bounds say more than the rate.",
@@ -256,8 +257,11 @@ REPORT_OBJECTS: dict[str, Schema] = {
             slice=FLAG,
             impl=maybe(ANY_OBJECT),
             grader=maybe(TEXT),
+            grader_told=maybe(TEXT),
             harness=ANY_OBJECT,
             model=ANY_OBJECT,
+            sampling=maybe(ANY_OBJECT),
+            sampling_told=TEXT,
             served=array(thing("Who answered.", name=TEXT, calls=COUNT)),
             judge=maybe(
                 thing(

@@ -98,6 +98,14 @@ RUN_OBJECTS: dict[str, Schema] = {
         ),
         completed=ANYTHING,
     ),
+    "Scope": thing(
+        "Which of the benchmark's tasks a run covers; null before they are known.",
+        tasks=COUNT,
+        of={**maybe(COUNT), "description": "How many the benchmark has. Null where that is not known."},
+        partial=FLAG,
+        words=TEXT,
+        sentence={**TEXT, "description": "To be said beside the score; empty where the run covers all of them."},
+    ),
     "Run": named(
         "run",
         "One evaluation of one model on one subset with one scorer.",
@@ -110,11 +118,17 @@ RUN_OBJECTS: dict[str, Schema] = {
         subset_revision=maybe(COUNT),
         product_subset_id=maybe(TEXT),
         impl=maybe(thing("The scorer.", id=TEXT, label=TEXT)),
+        scope=maybe(ref("Scope")),
         model=thing(
             "The model under test, and which models answered.",
             identifier=maybe(TEXT),
             provider=maybe(TEXT),
             params=ANY_OBJECT,
+            sampling={
+                **maybe(ANY_OBJECT),
+                "description": "What is sent beside the question: the grader's parameters, `params` over them, in the "
+                "provider's names. Code adds its own. Null before a scorer is known, and where no model is asked.",
+            },
             served=mapping(COUNT),
             connection=maybe(
                 thing("The connection that it was called over. Null for anyone else.", id=TEXT, name=maybe(TEXT))
@@ -194,7 +208,8 @@ RUN_OBJECTS: dict[str, Schema] = {
         halt_note=TEXT,
         error={
             **maybe(ANY_OBJECT),
-            "description": "`phase`, `code`, `message`, `hint`; to its owner also `choices`, where there were some.",
+            "description": "`phase`, `code`, `message`, `hint`; to its owner also `choices`, where there were some, "
+            "and `model`, where the one that was asked for could not be had.",
         },
         review=array(ref("ReviewFlag")),
         links=thing("Where it is.", dashboard=TEXT, report=TEXT, self=TEXT, stream=TEXT),
@@ -206,7 +221,7 @@ RUN_OBJECTS: dict[str, Schema] = {
     "Event": named("event", "What happened.", seq=COUNT, type=choice(*TYPES), created_at=TIME, data=ANY_OBJECT),
     "EventList": page("Event"),
     "TaskResult": named("task_result", "How one cell ended.", _ROW),
-    "TaskResultList": page("TaskResult", summary=ref("Summary")),
+    "TaskResultList": page("TaskResult", summary=ref("Summary"), scope=maybe(ref("Scope"))),
     "Flip": named(
         "flip",
         "A cell that ended otherwise than in the run that this one was made of.",
@@ -290,6 +305,7 @@ RUN_OBJECTS: dict[str, Schema] = {
         run=UUID,
         sha256=SHA256,
         parts=ANY_OBJECT,
+        sampling={**maybe(ANY_OBJECT), "description": "What is sent beside the question; it follows from the parts."},
         served=mapping(COUNT),
         backend=TEXT,
         unsandboxed=FLAG,

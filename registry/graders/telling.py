@@ -1,4 +1,7 @@
-"""A grader in a few words: its kind, and every value that is not the default."""
+"""A grader in a few words: its kind, and every value that is not the default.
+
+What it sends to the model is left out: a run may send something else (``runs.asked.sampling``).
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -24,7 +27,7 @@ def _plain(kind: str) -> Mapping[str, Any]:
 def _told(full: Mapping[str, Any], plain: Mapping[str, Any], before: str) -> Iterator[str]:
     for name, value in full.items():
         usual = plain.get(name)
-        if name == "kind" or value == usual:
+        if (name in ("kind", "model") and not before) or value == usual:
             continue
         if name == "prompt":
             yield "its own prompt"

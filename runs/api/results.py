@@ -10,6 +10,7 @@ from accounts.door import allows_public, answer, principal_or_none
 from kernel import listing, paging
 from kernel.errors import DomainError
 from runs import objects, payloads, queries, representation
+from runs.asked import scope
 from runs.fingerprint import fingerprint
 from runs.models import Run, TaskResult
 from runs.summary import OUTCOMES
@@ -38,10 +39,11 @@ def tasks(request: HttpRequest, run_id: str) -> dict[str, Any]:
     rows = _filtered(run, query)
     account = viewer.account.pk if viewer else None
     found = paging.page(rows, query, scope=(account, "tasks", run.id), columns=SORTS)
-    answers = payloads.may_see_answers(run, viewer)
+    answers, ran = payloads.may_see_answers(run, viewer), scope.of(run)
     return {
         "object": "list",
         "summary": queries.recent_summary(run),
+        "scope": ran.document() if ran else None,
         "data": [objects.task_row(row, answers=answers) for row in found.rows],
         "next_page_token": found.next_page_token,
     }
@@ -73,9 +75,13 @@ def _outcomes(asked: str) -> list[str]:
     return words
 
 
-@router.get("/runs/{run_id}/tasks/{result_id}", auth=allows_public("runs:read", "artifacts:read"), response=Any)
+# A task's id may hold a slash, such as HumanEval/0.
+@router.get("/runs/{run_id}/tasks/{path:result_id}", auth=allows_public("runs:read", "artifacts:read"), response=Any)
 def payload(request: HttpRequest, run_id: str, result_id: str) -> HttpResponse:
-    """One task in full: input, expected, output, explanation, metrics, model calls and artifacts. `fields=`."""
+    """One task in full: input, expected, output, explanation, metrics, model calls and artifacts. `fields=`.
+
+    By the id of its result (`tsk_…`), or by the task's own where it has one trial.
+    """
     viewer = principal_or_none(request)
     representation.only(request, representation.FIELDS)
     run = queries.run(viewer, run_id)

@@ -1,7 +1,7 @@
 """The list of one's own runs: filters, pages of rows, what is running now."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from django.db.models.functions import Cast, NullIf
 from accounts.principal import Principal
 from kernel import clock
 from runs import queries
+from runs.asked import scope
 from runs.models import Run
 from runs.pages import run_page, score
 from runs.pages.event_words import halt_words
@@ -78,7 +79,7 @@ def page(principal: Principal, params: Mapping[str, str]) -> dict[str, Any]:
     found, older, newer = _sorted(rows, wanted) if wanted.sort else _by_moment(rows, wanted, before, after)
     first = not (wanted.filtered or wanted.sort or before or after)
     return {
-        "rows": [_row(run) for run in found],
+        "rows": _rows(found),
         "wanted": wanted,
         "q": wanted.q,
         "status": wanted.status,
@@ -90,7 +91,7 @@ def page(principal: Principal, params: Mapping[str, str]) -> dict[str, Any]:
         "older": older,
         "newer": newer,
         "example": marks.caliper_mini(0.82, 0.76, 0.87),
-        "going": [_row(run) for run in _going(principal)] if first else [],
+        "going": _rows(list(_going(principal))) if first else [],
     }
 
 
@@ -173,6 +174,11 @@ def _place(run: Run) -> str:
 
 def _halted(run: Run) -> str:
     return f"{halt_words(run.halt_reason, run.halt_note)} Results are kept."
+
+
+def _rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    ran = scope.of_all(runs)
+    return [{**_row(run), "scope": ran[run.id]} for run in runs]
 
 
 def _row(run: Run) -> dict[str, Any]:

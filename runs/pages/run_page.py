@@ -7,6 +7,7 @@ from typing import Any
 from accounts.pages import once
 from kernel import clock
 from runs import events, objects, publishing, queries, replays
+from runs.asked import sampling, scope
 from runs.forking import making
 from runs.models import Run
 from runs.pages import now, remedies, score, strip, table, words
@@ -32,6 +33,7 @@ def going(run: Run, *, mine: bool, answers: bool = False) -> dict[str, Any]:
         "flight": seen.flight[: now.FLIGHT_SHOWN],
         "flight_more": len(seen.flight) - now.FLIGHT_SHOWN,
         "score": score.of(run, summary),
+        "scope": scope.of(run),
         "strip": strip.drawn(run, (cell.ordinal for cell in seen.flight)),
         "cells_per_bar": strip.cells_per_bar(run),
         "phases": now.phases(run),
@@ -59,6 +61,7 @@ def done(run: Run, *, mine: bool, answers: bool) -> dict[str, Any]:
         "run": run,
         "summary": summary,
         "score": score.of(run, summary),
+        "scope": scope.of(run),
         "strip": strip.drawn(run),
         "cells_per_bar": strip.cells_per_bar(run),
         "phases": now.phases(run),
@@ -159,6 +162,7 @@ def page(
         "latest": now.latest(events),
         "mode": {"benchmark": "pinned launch"}.get(run.mode, run.mode),
         "served": sorted((run.served or {}).items(), key=lambda pair: -pair[1])[:4],
-        "params": {name: value for name, value in (run.sut.get("params") or {}).items()},
+        "sampling": sampling.words_of(run),
+        "asked_model": objects.asked_model(run, mine=mine),
         "replay": f"benchwright run --replay-from {run.id}",
     }

@@ -39,7 +39,8 @@ def _bound(run: Run, found: Found) -> dict[str, Any]:
         suts.check_priced(bound, limits.parse(run.limits))
     except DomainError as error:
         hint = _LACKING if error.code == "missing_secret" else _HINT
-        raise PhaseError(error.code, error.detail, hint) from None
+        asked = {name: found.sut.get(name) for name in ("model", "provider")}
+        raise PhaseError(error.code, error.detail, hint, asked) from None
     return {"sut": bound.sut, "sut_key": bound.key}
 
 

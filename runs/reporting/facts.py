@@ -14,6 +14,7 @@ from kernel.money import known
 from kernel.version import VERSION as CODE
 from registry import graders
 from runs import events, gateway_keys, queries
+from runs.asked import sampling, scope
 from runs.fingerprint import fingerprint
 from runs.models import ModelCall, Run, TaskResult
 from runs.pages.lineage.naming import title
@@ -31,11 +32,12 @@ FEW = 10  # under this many scored cells there is no percentage
 def gather(run: Run) -> dict[str, Any]:
     """The facts of an ended run, or of one whose cells have all ended."""
     summary = queries.summary(run)
-    cut = cutoff.of(run)
+    cut, ran = cutoff.of(run), scope.of(run)
     return {
         "object": "report",
         "version": VERSION,
         "run": _run(run, ending(run, summary)),
+        "scope": ran.document() if ran else None,
         "summary": summary,
         "score": _score(summary),
         "by_kind": _kinds(summary),
@@ -163,13 +165,14 @@ def _provenance(run: Run) -> dict[str, Any]:
         "benchmark": run.benchmark_id,
         "subset": marks["parts"]["subset"],
         "tasks": run.task_count,
-        "tasks_of": run.subset.task_count if run.subset is not None else None,
         "slice": run.task_positions is not None,
         "impl": marks["parts"]["impl"],
         "grader": run.impl.grader.get("kind") if run.impl is not None and run.impl.grader else None,
         "grader_told": graders.told(run.impl.grader) if run.impl is not None and run.impl.grader else None,
         "harness": marks["parts"]["harness"],
         "model": marks["parts"]["model"],
+        "sampling": marks["sampling"],
+        "sampling_told": sampling.words_of(run),
         "served": [{"name": name, "calls": calls} for name, calls in served],
         "judge": _judge(run, (marks["parts"]["impl"] or {}).get("judge")),
         "limits": marks["parts"]["limits"],

@@ -156,13 +156,12 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
     """(name, words) of what decides the score; the words are on one line."""
     found = facts["provenance"]
     model, impl, subset = found["model"], found["impl"] or {}, found["subset"] or {}
-    sampling = ", ".join(f"{name} {value}" for name, value in (model.get("params") or {}).items())
     judge = found["judge"] or {}
     rows = [
         ("Fingerprint", found["fingerprint"]),
         ("Benchmark", found["benchmark"]),
         ("Subset", f"{subset['id']}, revision {subset.get('revision')}" if subset.get("id") else None),
-        ("Tasks", _tasks(found)),
+        ("Tasks", (facts.get("scope") or {}).get("words")),
         ("Scorer", impl.get("id")),
         ("Scorer's code, SHA-256", impl.get("code_sha256")),
         ("Grader", found.get("grader_told") or found["grader"]),
@@ -171,7 +170,7 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
         ("Judge served", _served(judge.get("served") or ())),
         ("Model asked", f"{model['model']} via {model.get('provider')}" if model.get("model") else None),
         ("Model served", _served(found["served"])),
-        ("Sampling", sampling),
+        ("Sampling", found.get("sampling_told")),
         ("Harness", found["harness"]["name"]),
         ("Sandbox", f"{found['sandbox']}{', unsandboxed' if found['unsandboxed'] else ''}"),
         ("Sandbox's code, SHA-256", found["harness"]["runtime_sha256"]),
@@ -179,14 +178,6 @@ def provenance(facts: Json) -> list[tuple[str, str]]:
         ("Parent", f"{found['parent']} ({found['relation']})" if found["parent"] else None),
     ]
     return [(name, words.one_line(value, 300)) for name, value in rows if value not in (None, "")]
-
-
-def _tasks(found: Json) -> str:
-    """How many, and of how many where these are not all."""
-    if found["slice"]:
-        return f"{found['tasks']:,} (a slice)"
-    whole = found.get("tasks_of") or 0
-    return f"the first {found['tasks']:,} of {whole:,}" if whole > found["tasks"] else f"{found['tasks']:,}"
 
 
 def _served(names: Iterable[Json]) -> str:

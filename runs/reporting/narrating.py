@@ -6,6 +6,7 @@ from typing import Any
 from kernel.errors import DomainError
 from kernel.money import shown
 from runs import events, queries
+from runs.asked import scope
 from runs.models import Run
 from runs.pages import now, score, words
 from runs.pages.event_words import halt_words
@@ -103,12 +104,13 @@ def what(run: Run, *, mine: bool) -> str:
             else f"{begins} is being read."
         )
     trials = f", {run.trials} trials each" if run.trials > 1 else ""
+    ran = scope.of(run)
+    tasks = ran.words if ran is not None and ran.partial else words.plural(run.task_count, "task")
     if run.fork_mode == "rescore":
-        tasks = words.plural(run.task_count, "task")
         return (
             f"{name or 'The benchmark'}: stored answers of {asked} are scored anew, {tasks}{trials}; no model is asked."
         )
-    return f"{name or 'The benchmark'} is asked of {asked}: {words.plural(run.task_count, 'task')}{trials}."
+    return f"{name or 'The benchmark'} is asked of {asked}: {tasks}{trials}."
 
 
 def how_far(run: Run) -> str:

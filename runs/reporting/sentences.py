@@ -16,7 +16,12 @@ def noun(facts: Json) -> str:
 
 
 def headline(facts: Json) -> str:
-    """The first sentence: never a rate without its interval, never a rate of a handful, nor of what has no score."""
+    """What is said first: the result, and of which tasks it is where these are not all."""
+    return f"{_result(facts)} {(facts.get('scope') or {}).get('sentence') or ''}".rstrip()
+
+
+def _result(facts: Json) -> str:
+    """Never a rate without its interval, never a rate of a handful, nor of what has no score."""
     score, run = facts["score"], facts["run"]
     model, one = words.one_line(run["model"] or "The model", 120), noun(facts)
     if not score["scored"]:

@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 from accounts.models import User
+from accounts.principal import Principal
 from registry.graders.compiling import compile_grader
+from runs.asked import sampling
+from runs.fingerprint import fingerprint
 from runs.models import Run, TaskResult
+from runs.objects import run_object
 from tests.factories.processes import GatewayProcess, Model, launch
 from tests.twins.openai_twin import Fault
 
@@ -47,3 +51,22 @@ def test_a_right_answer_passes_and_a_wrong_one_fails(
     run = work(launch(alice, model, rows=rows, code=compile_grader(grader), impl_fields=fields, concurrency=1))
     told = TaskResult.objects.filter(run=run, live=True).values_list("outcome", "error_class", "explanation")
     assert (run.status, run.passed, run.failed) == ("ok", 1, 1), list(told)
+
+
+@pytest.mark.parametrize("params", [{}, {"temperature": 0.7}, {"temperature": None, "seed": 3}])
+def test_what_is_told_of_the_sampling_is_what_the_provider_was_sent(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], params: dict[str, Any]
+) -> None:
+    grader = {"kind": "numeric", "model": {"temperature": 0.0, "max_tokens": 64}}
+    rows = [{"task_id": "one", "input": "2 + 2", "expected": 4}]
+    made = launch(alice, model, rows=rows, code=compile_grader(grader), impl_fields={"grader": grader})
+    Run.objects.filter(id=made.id).update(sut={**made.sut, "params": params})
+    run = work(Run.objects.get(id=made.id))
+    assert run.status == "ok", run.error
+    asked = model.twin.requests[0].body
+    sent = {name: asked[name] for name in ("temperature", "max_tokens", "seed") if name in asked}
+    wanted = {"temperature": 0.0, "max_tokens": 64, **params}
+    assert sent == {name: value for name, value in wanted.items() if value is not None}
+    told = run_object(run, Principal(alice, frozenset(), ""))["model"]["sampling"]
+    assert told == sent == fingerprint(run)["sampling"]
+    assert all(f"{name} {value}" in sampling.words_of(run) for name, value in told.items())

@@ -49,6 +49,7 @@ def test_launch_answers_the_run(alice: User, api: Door) -> None:
         "identifier": "smollm2",
         "provider": "local",
         "params": {},
+        "sampling": {},
         "served": {},
         "connection": None,
     }
@@ -194,13 +195,15 @@ def test_a10_only_the_named_cells_run(alice: User, api: Door) -> None:
     assert positions(only_failed=True) == ([1, 2], False)
     assert positions(only_errored=True) == ([3, 4], True)
     assert positions(task_ids=["t5", "t0", "t5"]) == ([0, 5], False)
+    first = RunEvent.objects.filter(type="RunQueued").order_by("-id").values_list("data", flat=True)[0]
+    assert first == {"slice": "task_ids", "repeated": 1}, "that a task was named twice is said"
 
 
 @pytest.mark.parametrize(
     ("asked", "code", "said"),
     [
         ({"task_ids": ["t0", "t77"]}, "validation_failed", "t77"),
-        ({"task_ids": []}, "validation_failed", ""),
+        ({"task_ids": []}, "validation_failed", "Must not be empty: leave it out, or name one."),
         ({"only_failed": True}, "validation_failed", "nothing to run"),
         ({"only_failed": True, "only_errored": True}, "mutually_exclusive", "only_errored"),
         ({"revision": 2}, "validation_failed", "newest revision is 1"),
@@ -470,8 +473,8 @@ def test_m04_a_list_asks_the_database_a_fixed_number_of_times(
     for _ in range(count):
         launched.ended(alice)
     door.get("runs")  # the token's first use is noted
-    # token, runs, phases, labels, leases, flags; the rate
-    with django_assert_num_queries(6 + (not settings.REDIS_URL)):
+    # token, runs, phases, labels, leases, flags, subsets, graders; the rate
+    with django_assert_num_queries(8 + (not settings.REDIS_URL)):
         assert len(door.get("runs").json["data"]) == count
 
 

@@ -139,7 +139,7 @@ async def _doc(context: Context, found: Mapping[str, Any], whole: Whole, analyse
         "scorer": grading.in_words(analysed.grader),
         "metric": analysed.metric,
         "chance": analysed.chance,
-        "risks": [*whole.risks, *analysed.risks],
+        "risks": [*whole.risks, *plans.too_few(whole, analysed), *analysed.risks],
         "estimate": plans.estimate(run, tasks, analysed.kind, analysed.grader, counted),
         **counted,
     }

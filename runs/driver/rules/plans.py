@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from registry import graders
+from registry import catalog, graders
 from registry.models import ImplRegistration
 from runs import launch_options, limits, plan
-from runs.analysis import estimating
+from runs.analysis import checks, estimating
 from runs.analysis.edits import Edits
 from runs.analysis.edits import read as read_edits
+from runs.analysis.planning import Analysed
 from runs.driver.base import Asks, Rows
+from runs.driver.rules.places import Whole
 from runs.models import Run
 from runs.pages.words import one_line
 
@@ -68,6 +70,21 @@ def counts(run: Run, found: Mapping[str, Any], edits: Edits, available: int) -> 
     caps = (limits.parse(run.limits).run.tasks, launch_options.metadata_cap(run.metadata), asked)
     tasks = plan.capped(available, *caps)
     return {"tasks": tasks, "cells": plan.cells(tasks, run.trials)}
+
+
+def too_few(whole: Whole, analysed: Analysed) -> list[Json]:
+    """A risk where the place had fewer rows than the catalogue counts: a mirror of a part of them."""
+    if whole.kind != "catalogue" or whole.part is not None:
+        return []
+    size = catalog.get(whole.ref).size or 0
+    came = len(analysed.made.tasks) + sum(analysed.made.left_out.values())
+    if came >= size or any(one["code"] == "sample" for one in whole.risks):
+        return []
+    words = (
+        f"{whole.where} has {came:,} rows, and the benchmark has {size:,}: a score of these is not the benchmark's. "
+        "Its place may hold only a part of it."
+    )
+    return [checks.risk("partial_source", words, size - came)]
 
 
 def estimate(run: Run, tasks: list[Json], kind: str, grader: Mapping[str, Any] | None, counted: Json) -> Json:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from runs.asked import sampling
 from runs.models import Run
 
 
@@ -43,7 +44,23 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "Metric", str(rows.get("metric") or "")
     chance = rows.get("chance")
     yield "By chance", f"{chance:.0%}" if isinstance(chance, int | float) and chance else ""
+    yield "Sampling", _sampling(run, scorer.get("grader") or rows.get("grader"))
     yield "Graded by", str(scorer.get("scorer") or rows.get("scorer") or "")
-    yield "Tasks", f"{rows['tasks']:,}" if rows.get("tasks") else ""
+    yield "Tasks", _tasks(rows)
     yield "Estimate", str((probed.get("estimate") or rows.get("estimate") or {}).get("basis") or "")
     yield "Scorer", "reused" if scorer.get("reused") else "authored for this run" if scorer.get("impl") else ""
+
+
+def _tasks(rows: Mapping[str, Any]) -> str:
+    """How many will run, and of how many there are."""
+    tasks, there = rows.get("tasks") or 0, rows.get("n") or 0
+    if not tasks:
+        return ""
+    return f"{tasks:,} of {there:,} (the first {tasks:,})" if there > tasks else f"all {tasks:,}"
+
+
+def _sampling(run: Run, planned: Mapping[str, Any] | None) -> str:
+    """What is sent to the model: by its scorer, else by the grader that is planned; "" before either is known."""
+    if run.impl is not None or run.fork_mode == "rescore":
+        return sampling.words_of(run)
+    return sampling.told(sampling.sent(planned, run.sut), code=False) if planned and run.sut else ""

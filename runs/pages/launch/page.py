@@ -10,6 +10,7 @@ from registry import queries as registry
 from registry import visibility
 from registry.models import Benchmark, Subset
 from runs import launching, providers, queries, replays
+from runs.asked import scope
 from runs.models import Run
 from runs.pages import words
 from runs.pages.launch import paying
@@ -109,6 +110,7 @@ def page(principal: Principal, form: Form) -> dict[str, Any]:
         "connections": connections.visible(principal).filter(kind="ai_model").order_by("name"),
         "models": _models(principal),
         "draft": draft,
+        "scope": scope.of(draft) if draft else None,
         "noun": "task" if draft is None or draft.trials == 1 else "trial",
         "key": key,
         "price": paying.price(principal, form, draft, likely),

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.pages.viewers import signed_in
 from kernel.errors import DomainError
 from runs import destroying, editing, publishing, queries
+from runs.asked import scope
 from runs.models import Run
 from runs.pages.lineage.naming import title
 from runs.states import TERMINAL
@@ -27,6 +28,7 @@ def _shown(request: HttpRequest, template: str, run: Run, error: str = "") -> Ht
         "title": title(run, mine=True),
         "error": error,
         "live": run.status not in TERMINAL,
+        "scope": scope.of(run),
     }
     context["key"] = str(run.id)[-KEY_SIGNS:]
     return render(request, f"runs/{template}.html", context, status=422 if error else 200)

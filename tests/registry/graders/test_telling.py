@@ -5,6 +5,13 @@ import pytest
 from registry import graders
 
 
+def test_it_leaves_out_what_a_run_may_send_otherwise():
+    assert graders.told({"kind": "numeric", "model": {"temperature": 0.0}}) == "numeric"
+    assert "model" not in graders.told({"kind": "tool_calls", "mode": "json_schema"})
+    judged = {"kind": "judge", "judge": {"model": "m", "provider": "openai"}, "rubric": "r"}
+    assert "judge.model m" in graders.told(judged)
+
+
 @pytest.mark.parametrize(
     ("grader", "words"),
     [

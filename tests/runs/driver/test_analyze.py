@@ -56,6 +56,22 @@ def tasks(run: Run) -> list[dict[str, Any]]:
     return [json.loads(row.row_text) for row in task_rows(run.subset_id, 1)]
 
 
+def test_a_place_with_fewer_rows_than_the_catalogue_counts_is_a_risk(
+    alice: User, hub: HuggingFaceTwin, analyzing: Analyzing
+) -> None:
+    locator = catalog.get("gsm8k").locators_of()[0]
+    hub.dataset(
+        locator["dataset"], {"main/test-00000-of-00001.parquet": parquet({name: [row[name] for row in shapes.GSM8K]
+                                                                          for name in ("question", "answer")})},
+        sha=locator["revision"], card={"license": "mit", "configs": [
+            {"config_name": "main", "data_files": [{"split": "test", "path": "main/test-*"}]}]},
+    )  # fmt: skip
+    run = analyzing(alice, {"kind": "catalogue", "ref": "gsm8k", "name": "GSM8K"})
+    assert codes(run)["partial_source"] == 1319 - len(shapes.GSM8K)
+    [risk] = [each for each in plan(run)["risks"] if each["code"] == "partial_source"]
+    assert f"has {len(shapes.GSM8K)} rows, and the benchmark has 1,319" in risk["words"]
+
+
 # -- places ------------------------------------------------------------------------------------------------------------
 def test_the_file_that_a_request_names_by_its_address_is_read_and_no_other(
     alice: User, hub: HuggingFaceTwin, analyzing: Analyzing

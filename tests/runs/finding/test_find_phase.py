@@ -13,6 +13,7 @@ from registry.models import Benchmark
 from runs import launching
 from runs.driver.deciding import approve
 from runs.models import Phase, Run, RunEvent
+from runs.objects import run_object
 from runs.schemas import LaunchBody
 from secrets_vault import sealing, vault
 from tests.factories import launched
@@ -87,6 +88,10 @@ def test_it_names_a_missing_key(alice: User, work: Work) -> None:
     assert run.status == "failed"
     assert (run.error["phase"], run.error["code"]) == ("find", "missing_secret")
     assert run.error["hint"].startswith("Add the secret")
+    asked = {"identifier": "openai/gpt-4o-mini", "provider": "openrouter"}
+    assert asked.items() <= run_object(run, launched.acting(alice))["model"].items()
+    stranger = run_object(run, None)
+    assert (stranger["model"]["identifier"], "model" in stranger["error"]) == (None, False), "the words are its owner's"
 
 
 def test_it_reads_hints_like_words(alice: User, work: Work) -> None:

@@ -306,4 +306,9 @@ def test_a_number_in_a_table_has_no_stray_sign():
 def test_the_first_of_the_tasks_are_called_so(api, alice):
     run = make.done(alice)
     Subset.objects.filter(id=run.subset_id).update(task_count=1319)
-    assert "the first 200 of 1,319" in get(api, alice, run, "markdown").content.decode()
+    text = get(api, alice, run, "markdown").content.decode()
+    assert "It covers only 200 of 1,319 tasks (the first 200)." in text.split("\n- ")[0], "in the headline"
+    assert "| Tasks | 200 of 1,319 tasks (the first 200) |" in text
+    page = get(api, alice, run, "html").content.decode()
+    assert "It covers only 200 of 1,319 tasks (the first 200).</p>" in page
+    assert get(api, alice, run, "json").json["scope"]["of"] == 1319

@@ -17,9 +17,11 @@ RUN = {
     **{"benchmark": {"id": "bm_1", "name": "MMLU\x1b[2J"}, "benchmark_name": "MMLU\x1b[2J"},
     **{"subset_id": "sub_1", "subset_revision": 3, "impl": {"id": "imp_1", "label": "strict"}},
     **{"parent_run": "run-0", "completes": None, "trials": 1, "concurrency": 16, "harness": "benchwright"},
+    "scope": {"tasks": 200, "of": 1319, "partial": True, "words": "200 of 1,319 tasks (the first 200)"},
     **{"backend": "local", "unsandboxed": False, "visibility": "private", "hints": [], "metadata": {"sweep": "a"}},
     "model": {
         **{"identifier": "qwen/qwen3-32b", "provider": "openrouter", "params": {"temperature": 0}},
+        "sampling": {"temperature": 0, "max_tokens": 32},
         "served": {"qwen3-32b-0428 via x": 3, "qwen3-32b via y": 197},
     },
     "limits": {"run": {"cost": 15, "tasks": 200}, "phase": {"report": {"duration": 60.5}}},
@@ -40,12 +42,13 @@ SHEET = [
     "run run-1 ok",
     "benchmark MMLU (bm_1)",
     "subset sub_1, revision 3",
+    "tasks 200 of 1,319 tasks (the first 200)",
     "scorer strict (imp_1)",
     "made from run-0, replay",
     "model qwen/qwen3-32b at openrouter",
     "answered by qwen3-32b via y (197), qwen3-32b-0428 via x (3)",
-    'parameters {"temperature": 0}',
-    "at once up to 16",
+    'sampling {"temperature": 0, "max_tokens": 32}',
+    "side by side up to 16 tasks",
     "run by benchwright, local",
     "limits run.cost 15, run.tasks 200, phase.report.duration 60.5",
     "secrets K pays the model; leased: GITHUB_TOKEN",
@@ -57,7 +60,8 @@ SHEET = [
     'metadata {"sweep": "a"}',
     "visibility private",
     "page http://host/runs/run-1",
-    "score 82.0% [76.1, 86.7] · 200 tasks = 164 pass / 36 fail / 0 errored / 0 unscored / 0 skipped · coverage 100%",
+    "score 82.0% [76.1, 86.7] · only 200 of 1,319 tasks (the first 200) · "
+    "200 tasks = 164 pass / 36 fail / 0 errored / 0 unscored / 0 skipped · coverage 100%",
     "cost: $0.21 at the provider, $0.00 billed by Benchwright",
 ]
 

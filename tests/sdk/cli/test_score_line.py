@@ -48,3 +48,9 @@ def test_nearly_whole_is_not_shown_as_whole() -> None:
 def test_what_has_not_run_is_pending_and_trials_are_told() -> None:
     assert "36 fail / 0 errored / 0 unscored / 0 skipped / 100 pending" in score_line(changed(total=300, coverage=0.66))
     assert "200 samples (100 tasks × 2 trials) = 164 pass" in score_line(WHOLE, trials=2)
+
+
+def test_a_part_of_a_benchmark_is_called_so() -> None:
+    scope = {"partial": True, "words": "200 of 1,319 tasks (the first 200)"}
+    assert " · only 200 of 1,319 tasks (the first 200) · 200 tasks = " in score_line(WHOLE, scope=scope)
+    assert "only" not in score_line(WHOLE, scope={"partial": False, "words": "all 200 tasks"})

@@ -48,7 +48,7 @@ def conclude(client: "Benchwright", state: State, run: "Object", check: gate.Gat
     code = gate.PASSED if run["status"] == "ok" else gate.RUN_BROKE
     if code == gate.PASSED and verdict:
         code = verdict.code
-    line = score_line(summary, run.get("trials") or 1)
+    line = score_line(summary, run.get("trials") or 1, run.get("scope"))
     if state.format == "table":
         _say(run, [line, cost_line(run, summary)], check, verdict)
     else:
@@ -76,7 +76,7 @@ def _say(run: "Object", lines: list[str], check: gate.Gate | None, verdict: gate
 def _result(
     run: "Object", summary: Any, line: str, check: gate.Gate | None, verdict: gate.Verdict | None, code: int
 ) -> dict[str, Any]:
-    kept = ("id", "status", "halt_reason", "halt_note", "error", "model", "cost", "links")
+    kept = ("id", "status", "halt_reason", "halt_note", "error", "model", "scope", "cost", "links")
     result = {"object": "run_result", **{name: run.get(name) for name in kept}}
     result |= {"summary": summary, "score_line": line, "exit_code": code}
     if verdict:

@@ -3,16 +3,23 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..text import one_line
+
 FEW = 10  # scored cells below which a rate says nothing
 
 
-def score_line(summary: Mapping[str, Any], trials: int = 1) -> str:
-    """``score 82.0% [76.1, 86.7] · 200 tasks = 164 pass / 36 fail / … · coverage 100%``."""
+def score_line(summary: Mapping[str, Any], trials: int = 1, scope: Mapping[str, Any] | None = None) -> str:
+    """``score 82.0% [76.1, 86.7] · 200 tasks = 164 pass / 36 fail / … · coverage 100%``.
+
+    ``scope``: of the run; where it covers a part of its benchmark, that is said too.
+    """
     total = summary.get("total") or 0
     if not total:
         return "no tasks, no score"
     parts = [_named(rate(summary)), f"{_planned(total, trials)} = {_outcomes(summary, total)}"]
     parts.append(f"coverage {_coverage(summary.get('coverage'))}")
+    if scope and scope.get("partial"):
+        parts.insert(1, one_line(f"only {scope['words']}"))
     bounds = summary.get("bounds") or {}
     if ((summary.get("coverage") or 0) < 1 or summary.get("unscored")) and bounds.get("worst") is not None:
         parts.append(f"worst {bounds['worst']:.1%}, best {bounds['best']:.1%}")

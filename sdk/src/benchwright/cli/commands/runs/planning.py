@@ -9,7 +9,7 @@ from ... import cache
 from ...groups import Command, state_of
 from ...launch.options import pairs
 from ...output import note, show, show_id, show_sheet
-from ...text import json_text, one_line
+from ...text import json_text, one_line, words
 from ...watch import following
 
 Pair = tuple[str, str]
@@ -63,16 +63,36 @@ def sheet(found: Mapping[str, Any]) -> Iterator[Pair]:
     yield "rows", str(data.get("words") or "")
     yield "licence", str(data.get("licence") or "")
     yield "kind", str(rows.get("kind") or "")
-    yield "tasks", f"{rows['tasks']:,} tasks, {rows.get('cells', rows['tasks']):,} cells" if rows.get("tasks") else ""
+    yield "tasks", _tasks(rows)
     yield "metric", str(rows.get("metric") or "") + (f", {rows['chance']:.0%} by chance" if rows.get("chance") else "")
     words = str(scorer.get("scorer") or rows.get("scorer") or "")
     yield "scorer", words or (json_text(rows["grader"]) if rows.get("grader") else str(rows.get("impl") or ""))
+    yield "sampling", _sampling(rows)
     yield "estimate", str((probed.get("estimate") or rows.get("estimate") or {}).get("basis") or "")
     for risk in [*(probed.get("exceeds") or []), *(rows.get("risks") or [])]:
         yield "beware", str(risk.get("words") or risk)
     verdict = scorer.get("verdict") or {}
     yield "self-test", str(verdict.get("badge") or "")
     yield "impl", str(scorer.get("impl") or "") + (" (reused)" if scorer.get("reused") else "")
+
+
+def _tasks(rows: Mapping[str, Any]) -> str:
+    tasks, there = rows.get("tasks") or 0, rows.get("n") or 0
+    if not tasks:
+        return ""
+    said = f"{tasks:,} of {there:,} tasks (the first {tasks:,})" if there > tasks else f"all {tasks:,} tasks"
+    return f"{said}, {rows.get('cells', tasks):,} cells"
+
+
+def _sampling(rows: Mapping[str, Any]) -> str:
+    """What is sent to the model beside the question; a scorer that is code sends what it likes."""
+    sent = rows.get("sampling")
+    if sent is None:
+        return ""
+    said = ", ".join(f"{name} {words(value)}" for name, value in sent.items())
+    if not rows.get("grader"):
+        return said
+    return said or "none sent, so the provider's defaults"
 
 
 def question(asked: Mapping[str, Any] | None, run_id: str) -> Iterator[str]:

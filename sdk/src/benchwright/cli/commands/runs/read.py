@@ -96,19 +96,22 @@ def tasks(run_id: str, passed: bool | None, outcome: str | None, limit: int, **o
         return
     show_rows(state, rows, TASK_COLUMNS, "No such results.")
     if state.format == "table":
-        click.echo(score_line(found.summary))
+        click.echo(score_line(found.summary, scope=found.get("scope")))
         if further:
             note(f"There are more: --limit shows more at once, --page-token {further} goes on after these.")
 
 
 @click.command("task", cls=Command)
 @click.argument("run_id")
-@click.argument("tsk_id")
-def task(run_id: str, tsk_id: str) -> None:
-    """One result in full: input, expected, output, calls."""
+@click.argument("task_id")
+def task(run_id: str, task_id: str) -> None:
+    """One result in full: input, expected, output, calls.
+
+    TASK_ID is the id of a result (tsk_…), or the task's own where the run asked it once.
+    """
     state = state_of()
     client = state.client()
-    show(state, client.runs.task(cache.resolved(client.account, run_id), tsk_id))
+    show(state, client.runs.task(cache.resolved(client.account, run_id), task_id))
 
 
 @click.command("ls", cls=Command)

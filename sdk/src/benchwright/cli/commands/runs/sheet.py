@@ -48,7 +48,11 @@ def lines(run: Mapping[str, Any]) -> list[str]:
     summary = run.get("summary")
     if not summary:
         return []
-    return [line for line in (score_line(summary, run.get("trials") or 1), cost_line(run, summary)) if line]
+    return [
+        line
+        for line in (score_line(summary, run.get("trials") or 1, run.get("scope")), cost_line(run, summary))
+        if line
+    ]
 
 
 def _what(run: Mapping[str, Any]) -> Iterator[Pair]:
@@ -57,6 +61,7 @@ def _what(run: Mapping[str, Any]) -> Iterator[Pair]:
     yield "benchmark", _named(run.get("benchmark_name") or mark.get("name"), mark.get("id"))
     revision = run.get("subset_revision")
     yield "subset", str(run.get("subset_id") or "") + (f", revision {revision}" if revision else "")
+    yield "tasks", str((run.get("scope") or {}).get("words") or "")
     yield "scorer", _named(impl.get("label"), impl.get("id"))
     if run.get("parent_run"):
         parent = run["parent_run"]
@@ -80,10 +85,10 @@ def _how(run: Mapping[str, Any]) -> Iterator[Pair]:
     text += f", over the connection {over.get('name')}" if isinstance(over, Mapping) else ""
     yield "model", text
     yield "answered by", ", ".join(f"{name} ({count:,})" for name, count in _served(served)) if served else ""
-    yield "parameters", _json(model.get("params"))
+    yield "sampling", _json(model.get("sampling") or model.get("params"))
     trials, concurrency = run.get("trials") or 1, run.get("concurrency")
     yield "trials", str(trials) if trials > 1 else ""
-    yield "at once", f"up to {concurrency}" if concurrency else ""
+    yield "side by side", f"up to {concurrency} tasks" if concurrency else ""
     where = [run.get("harness"), run.get("backend")]
     yield "run by", ", ".join(str(part) for part in where if part) + (", UNSANDBOXED" if run.get("unsandboxed") else "")
     yield "limits", ", ".join(_limits(run.get("limits") or {}))

@@ -1,0 +1,1 @@
+"""What a run asked: which of the benchmark's tasks, and with what."""
