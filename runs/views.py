@@ -92,7 +92,7 @@ def approve(request: HttpRequest, run_id: UUID) -> HttpResponse:
     if request.POST.get("other", "").strip():
         said["choice"] = f"model:{request.POST['other'].strip()}"
     if request.POST.get("limit", "").strip():
-        said["edits"] = {"limit": request.POST["limit"].strip()}
+        said["edits"] = {"limit": _count(request.POST["limit"])}
     try:
         deciding.approve(signed_in(request.user), str(run_id), said)
     except DomainError as refusal:
@@ -100,6 +100,12 @@ def approve(request: HttpRequest, run_id: UUID) -> HttpResponse:
             raise Http404 from refusal
         messages.error(request, refusal.detail)
     return HttpResponseRedirect(f"/runs/{run_id}")
+
+
+def _count(typed: str) -> int | str:
+    """A number as it is typed, with or without commas; anything else stays as it is, to be refused by the plan."""
+    bare = typed.strip().replace(",", "")
+    return int(bare) if bare.isascii() and bare.isdigit() and len(bare) < 10 else typed.strip()
 
 
 @never_cache

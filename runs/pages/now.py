@@ -203,7 +203,7 @@ def _phase(run: Run, name: str, row: Phase | None) -> dict[str, Any]:
     again = f", attempt {row.attempt}" if row.attempt > 1 else ""
     said_by_state = {
         "pending": "Waits" if run.finished_at is None else "Not started",
-        "running": f"Running{again}",
+        "running": "Waits for you" if run.status == "needs_input" else f"Running{again}",
         "completed": f"Done{again}",
         "failed": f"Failed{again}",
         "halted": f"Stopped{again}",

@@ -148,9 +148,9 @@ def reruns(found: Json) -> list[str]:
             "a wrong answer."
         )
     if found["rescored"]:
-        said.append(f"{words.plural(found['rescored'], 'result')} was graded anew.")
+        said.append(f"{words.plural(found['rescored'], 'result was', 'results were')} graded anew.")
     if found["reused"]:
-        said.append(f"{words.plural(found['reused'], 'output')} comes from an earlier run.")
+        said.append(f"{words.plural(found['reused'], 'output comes', 'outputs come')} from an earlier run.")
     if found["later_cells"]:
         cells = words.plural(found["later_cells"], "cell")
         said.append(f"Later runs ran {cells} of this one again{_chosen(found)}.")

@@ -102,6 +102,15 @@ def test_where_a_model_is_asked_for_another_may_be_named(browser: Client, alice:
     assert (run.status, run.answers[0]["choice"]) == ("running", "model:echo@simulated")
 
 
+@pytest.mark.parametrize(("typed", "limit"), [("3", 3), (" 1,000 ", 1000), ("few", "few")])
+def test_a_plan_is_approved_with_fewer_tasks(browser: Client, alice: User, typed: str, limit: object) -> None:
+    run = asking(alice, {"phase": "analyze", "question": "Shall it go on?", "choices": [], "plan": {"tasks": 12}})
+    assert "Waits for you" in text(browser, f"/runs/{run.id}")
+    browser.post(f"/runs/{run.id}/approve", {"limit": typed})
+    run.refresh_from_db()
+    assert run.answers[0]["edits"] == {"limit": limit}, "the plan takes a number, and refuses anything else"
+
+
 def test_a_wrong_choice_changes_nothing(browser: Client, alice: User) -> None:
     run = asking(alice)
     page = browser.post(f"/runs/{run.id}/approve", {"choice": "c9"}, follow=True).content.decode()
