@@ -1,5 +1,6 @@
 """The map of the site."""
 
+from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path
 
@@ -8,6 +9,8 @@ from benchwright_site import health
 from benchwright_site.api import api
 
 admin.site.site_header = admin.site.site_title = "Benchwright"
+apps.get_app_config("accounts").verbose_name = "Users and tokens"  # allauth has Accounts
+apps.get_app_config("secrets_vault").verbose_name = "Secrets and hosts"
 staff.guard(admin.site)
 
 urlpatterns = [

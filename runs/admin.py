@@ -30,7 +30,7 @@ class RunAdmin(ReadOnly):
         "id",
         "status",
         "owner_link",
-        "asked",
+        "model_at",
         "benchmark_link",
         "mode",
         "progress",
@@ -62,8 +62,9 @@ class RunAdmin(ReadOnly):
         self.message_user(request, f"Asked {len(going)} run(s) to stop.", messages.SUCCESS)
 
     @admin.display(description="model")
-    def asked(self, run: Run) -> str:
-        return f"{run.sut.get('model', '?')} @ {run.sut.get('provider', '?')}"
+    def model_at(self, run: Run) -> str:
+        sut = run.sut or (run.error or {}).get("model") or {}
+        return f"{sut['model']} @ {sut.get('provider') or '?'}" if sut.get("model") else "–"
 
     @admin.display(description="cells ended")
     def progress(self, run: Run) -> str:

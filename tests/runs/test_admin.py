@@ -54,6 +54,17 @@ def test_a_run_links_to_its_rows(admin: Client, run: Run) -> None:
     assert "sut_key" not in page
 
 
+def test_the_list_names_the_model_and_not_what_a_run_asks(admin: Client, run: Run) -> None:
+    Run.objects.filter(id=run.id).update(asked={"question": "canary-question"})
+    failed = {"phase": "find", "code": "missing_secret", "model": {"model": "m-1", "provider": "groq"}}
+    launched.launch(run.owner)
+    Run.objects.exclude(id=run.id).update(sut={}, error=failed)
+    page = admin.get("/admin/runs/run/").content.decode()
+    assert "smollm2 @ local" in page
+    assert "m-1 @ groq" in page
+    assert "canary-question" not in page
+
+
 @pytest.mark.parametrize("query", ["status=ok", "harness=benchwright", "completes__exact=0", "q=alice"])
 def test_the_list_filters(admin: Client, run: Run, query: str) -> None:
     found = admin.get(f"/admin/runs/run/?{query}")
