@@ -38,6 +38,7 @@ class Subset(models.Model):
     answers = models.CharField(max_length=10, default="open")  # open, closed
     grader = models.JSONField(null=True, blank=True)
     source = models.JSONField(null=True, blank=True)  # where a pipeline took the rows from
+    visibility = models.CharField(max_length=10, default="private", db_default="private")  # derived from its runs
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
@@ -88,6 +89,7 @@ class Impl(models.Model):
     isolation = models.CharField(max_length=10, default="batch")  # batch, task
     grader = models.JSONField(null=True, blank=True)  # set where we compiled the code ourselves
     verdict = models.JSONField(null=True, blank=True)  # of its self-test: {"ok", "badge", "checks", "at"}
+    visibility = models.CharField(max_length=10, default="private", db_default="private")  # derived from its runs
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

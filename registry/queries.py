@@ -34,7 +34,7 @@ def benchmark(principal: Principal | None, benchmark_id: str) -> Benchmark:
 
 
 def subset(principal: Principal | None, subset_id: str) -> Subset:
-    """DomainError ``not_found`` unless its benchmark is the principal's or public."""
+    """DomainError ``not_found`` unless it is the principal's or public."""
     found = visibility.subsets(principal).filter(pk=subset_id).first()
     if found is None:
         raise DomainError("not_found", "There is no such subset.")

@@ -22,14 +22,22 @@ _SHOWN = ("scan_state", "scan", "last_seq", "status")
 
 
 def follow(run: Run) -> None:
-    """Derive the benchmark's visibility anew. Call it in the transaction that changed the run's.
+    """Derive anew who sees the run's benchmark, and which of its subsets and scorers.
 
-    A run that ended without a result shows nothing of its benchmark, so it publishes none.
+    Call it in the transaction that changed the run's visibility. Those that public runs used are shown, since that is
+    what such a run shows and what was looked through for secrets. A run that ended without a result shows nothing.
     """
     if run.benchmark_id is not None:
-        shown = Run.objects.filter(benchmark=run.benchmark_id, visibility="public", destroyed_at=None)
-        public = shown.exclude(status__in=states.TERMINAL, passed=0, failed=0, unscored=0).exists()
-        visibility.derive(run.benchmark_id, public=public)
+        visibility.hold(run.benchmark_id)
+        public = Run.objects.filter(benchmark=run.benchmark_id, visibility="public", destroyed_at=None)
+        shown = public.exclude(status__in=states.TERMINAL, passed=0, failed=0, unscored=0)
+        used = list(shown.values_list("subset_id", "impl_id").distinct().order_by())
+        visibility.derive(
+            run.benchmark_id,
+            public=bool(used),
+            subsets={subset for subset, _ in used if subset},
+            impls={impl for _, impl in used if impl},
+        )
 
 
 def has_result(run: Run) -> bool:

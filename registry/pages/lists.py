@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Aggregate, Count, Q, QuerySet, Sum
 
 from accounts.principal import Principal
 from registry import queries, verdicts, visibility
@@ -27,7 +27,7 @@ def benchmarks(principal: Principal | None, params: Mapping[str, str]) -> dict[s
     wanted = params.get("q", "").replace("\x00", "")[:200].strip()
     whose = params["whose"] if params.get("whose") in ("mine", "public") else ""
     start = start_of(params)
-    rows = _filtered(principal, wanted, whose).annotate(**_COUNTED).order_by("-created_at", "-id")
+    rows = _filtered(principal, wanted, whose).annotate(**_counted(principal)).order_by("-created_at", "-id")
     found = list(rows[start : start + BENCHMARKS + 1])
     filters = {name: value for name, value in (("q", wanted), ("whose", whose)) if value}
     return {
@@ -40,8 +40,15 @@ def benchmarks(principal: Principal | None, params: Mapping[str, str]) -> dict[s
     }
 
 
-_READY = Q(subsets__deleted_at=None, subsets__state="ready")
-_COUNTED = {"subset_count": Count("subsets", _READY), "task_total": Sum("subsets__task_count", filter=_READY)}
+def _counted(principal: Principal | None) -> dict[str, Aggregate]:
+    ready = Q(subsets__deleted_at=None, subsets__state="ready")
+    seen = Q(subsets__visibility="public")
+    if principal is not None:
+        seen |= Q(owner=principal.account)
+    return {
+        "subset_count": Count("subsets", ready & seen),
+        "task_total": Sum("subsets__task_count", filter=ready & seen),
+    }
 
 
 def _filtered(principal: Principal | None, wanted: str, whose: str) -> QuerySet[Benchmark]:

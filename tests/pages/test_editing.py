@@ -11,6 +11,7 @@ from accounts.models import User
 from registry.models import Benchmark, Impl, Subset
 from runs import publishing
 from runs.models import Run
+from tests.factories import publish
 from tests.factories.launched import catalogue, ended, launch
 from tests.pages.conftest import DOOR
 
@@ -126,7 +127,7 @@ def test_an_id_stands_in_for_a_name_that_nobody_can_type(browser: Client, scorer
 
 
 def test_c04_a_stranger_finds_no_such_page(browser: Client, stranger: Client, scorer: Impl) -> None:
-    Benchmark.objects.update(visibility="public")
+    publish.everything()
     for path in paths(scorer).values():
         assert "Change or" not in html(stranger, path)
         for tail in ("/edit", "/delete"):

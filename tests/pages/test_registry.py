@@ -15,6 +15,7 @@ from registry import authoring
 from registry.models import Benchmark, Impl, Subset, Task
 from runs import launching
 from runs.schemas import LaunchBody
+from tests.factories import publish
 from tests.factories.launched import acting
 from tests.pages.conftest import DOOR
 from tests.pages.test_launch import authored
@@ -341,7 +342,7 @@ def test_strangers_see_nothing_of_it(alice: User, bob: User) -> None:
 
 def test_the_public_see_a_benchmark_but_not_its_rows(alice: User, bob: User) -> None:
     subset = authored(alice)
-    Benchmark.objects.update(visibility="public")
+    publish.everything()
     stranger = Client()
     stranger.force_login(bob, backend=DOOR)
     for reader in (Client(), stranger):

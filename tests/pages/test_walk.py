@@ -21,7 +21,7 @@ from runs.artifacts import records
 from runs.models import Artifact, Run, TaskResult
 from secrets_vault.host_policy import blocked
 from secrets_vault.models import Connection, HostEntry, Secret, SecretUse
-from tests.factories import launched
+from tests.factories import launched, publish
 from tests.pages.conftest import DOOR
 from tests.pages.test_browser import CANARY, HOOK, TOO_WIDE, listen, poisoned
 
@@ -168,7 +168,7 @@ def test_k01_every_page_is_inert_and_leads_somewhere(
         assert any(path.startswith("/runs/new?replay=") for path in walk.seen)
         assert any("/tasks/" in path for path in walk.seen)
     Run.objects.filter(id=done.id).update(visibility="public")
-    Benchmark.objects.filter(pk=done.benchmark_id).update(visibility="public")
+    publish.benchmark(done.benchmark_id)
     for who, width in zip((bob, None), WIDTHS, strict=True):  # what they see the owner has seen at both
         walk = Walk(browse(who, width), site)
         walk.go([*ENTRIES, *ours])

@@ -11,6 +11,7 @@ from kernel.clock import now
 from kernel.errors import DomainError
 from registry import authoring, queries, uploads
 from registry.models import Benchmark, Subset, Task
+from tests.factories import publish
 
 
 # --- benchmarks ---
@@ -68,7 +69,7 @@ def test_it_hides_what_belongs_to_others(author, stranger, make_rows, same_404):
 
 def test_it_lets_nobody_edit_a_public_benchmark_but_its_owner(author, stranger, api):
     mark = author.benchmark(tags=["a"])
-    Benchmark.objects.update(visibility="public")
+    publish.everything()
     assert stranger.client.get(f"registry/benchmarks/{mark['id']}").json["name"] == mark["name"]
     assert api(None).get(f"registry/benchmarks/{mark['id']}").status == 200
     assert stranger.client.patch(f"benchmarks/{mark['id']}", {"name": "mine"}).status == 404
@@ -328,7 +329,7 @@ def test_the_sweeper_removes_abandoned_uploads_and_nothing_else(author, make_row
 def test_it_shows_an_unfinished_upload_to_its_owner_only(author, stranger, make_rows):
     mark = author.benchmark()
     staged = author.subset(mark["id"], tasks=make_rows(2), staged=True)
-    Benchmark.objects.update(visibility="public")
+    publish.everything()
     assert author.client.get(f"registry/subsets/{staged['id']}").json["state"] == "staging"
     assert stranger.client.get(f"registry/subsets/{staged['id']}").status == 404
     assert stranger.client.get(f"registry/benchmarks/{mark['id']}").json["subsets"] == []

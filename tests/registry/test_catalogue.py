@@ -1,13 +1,13 @@
 """Reading the catalogue over HTTP."""
 
-from registry.models import Benchmark
+from tests.factories import publish
 
 
 def test_it_lists_ones_own_and_the_public(author, stranger, api, alice):
     mine = author.benchmark("mine", tags=["a", "b"], category="x")
     theirs = stranger.benchmark("theirs", tags=["b"])
     public = stranger.benchmark("public", tags=["b"])
-    Benchmark.objects.filter(pk=public["id"]).update(visibility="public")
+    publish.benchmark(public["id"])
     listed = author.client.get("registry/benchmarks")
     assert listed.json["object"] == "list"
     assert [one["name"] for one in listed.json["data"]] == ["public", "mine"]

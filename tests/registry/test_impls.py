@@ -8,7 +8,8 @@ import pytest
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from registry import queries
-from registry.models import Benchmark, Impl, ImplRegistration
+from registry.models import Impl, ImplRegistration
+from tests.factories import publish
 
 
 @pytest.fixture
@@ -58,8 +59,8 @@ def test_it_reads_the_code_back(author, sub, scorer):
 
 
 def test_it_shares_the_bytes_and_keeps_labels_apart(author, stranger, sub):
-    Benchmark.objects.update(visibility="public")
     mine = author.impl(sub["id"], label="mine")
+    publish.everything()
     theirs = stranger.impl(sub["id"], label="theirs")
     assert mine["id"] == theirs["id"]
     assert Impl.objects.count() == 1
@@ -248,13 +249,13 @@ def test_what_decides_a_score_is_part_of_the_id(author, sub):
 
 # --- which scorer a launch means ---
 def test_it_finds_the_scorer_that_a_launch_means(author, stranger, alice, bob, sub):
-    Benchmark.objects.update(visibility="public")
     subset = queries.subset(acting(alice), sub["id"])
     with pytest.raises(DomainError) as caught:
         queries.impl(acting(alice), None, subset)
     assert caught.value.code == "not_found"
     one = author.impl(sub["id"], code=author_code("1"), label="strict")["id"]
     two = author.impl(sub["id"], code=author_code("2"), label="loose")["id"]
+    publish.everything()
     own = stranger.impl(sub["id"], code=author_code("3"), label="strict")["id"]
 
     def found(user, ref):
@@ -304,7 +305,7 @@ def test_a_grader_registered_as_an_impl_is_the_same_scorer(author, alice):
 
 
 def test_closed_answers_refuse_foreign_scorers(author, stranger, sub, scorer):
-    Benchmark.objects.update(visibility="public")
+    publish.everything()
     author.client.patch(f"subsets/{sub['id']}", {"answers": "closed"})
     refused = stranger.client.post("impls", {"subset": sub["id"], "code": scorer})
     assert (refused.status, refused.json["code"]) == (422, "not_available")

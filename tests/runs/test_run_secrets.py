@@ -8,11 +8,10 @@ import pytest
 from accounts.models import User
 from kernel.errors import DomainError
 from registry import scorers
-from registry.models import Benchmark
 from runs import destroying, objects
 from runs.models import Run
 from secrets_vault.models import SecretLease
-from tests.factories import launched
+from tests.factories import launched, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def shared(owner: User) -> Any:
     """A scorer that anybody may run."""
     scorer = launched.catalogue(owner)
-    Benchmark.objects.filter(id=scorer.subset.benchmark_id).update(visibility="public")
+    publish.benchmark(scorer.subset.benchmark_id)
     return scorer
 
 

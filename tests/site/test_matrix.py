@@ -5,10 +5,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from benchwright_site.api import api as v1
-from registry.models import Benchmark, ImplRegistration
+from registry.models import ImplRegistration
 from runs import destroying
 from runs.models import Run
 from tests.factories import launched
+from tests.factories import publish as publishing
 from tests.site.rows import READ_ONLY, ROWS, ask, asked
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +31,7 @@ def test_c05_every_route_has_its_row():
 
 def publish(things):
     Run.objects.filter(id=things["run_id"]).update(visibility="public")
-    Benchmark.objects.filter(id=things["benchmark_id"]).update(visibility="public")
+    publishing.benchmark(things["benchmark_id"])
 
 
 @pytest.mark.parametrize("name", sorted(ROWS))

@@ -12,7 +12,7 @@ from registry.models import Impl, ImplRegistration, Subset
 from runs.artifacts import reading
 from runs.driver.rules import plans, subsets
 from runs.models import Artifact, Run
-from tests.factories import planned
+from tests.factories import planned, publish
 from tests.factories.processes import gateway, model, work
 from tests.registry.scorer_corpus import scorer
 
@@ -156,7 +156,7 @@ def test_closed_answers_stay_out_of_the_message(alice, bob, gateway, model, work
     Run.objects.filter(pk=run.pk).update(findings={**run.findings, "analyze": {"impl": made.pk}})
     Subset.objects.update(answers="closed")
     theirs = again(run, findings={"find": {}, "analyze": {"impl": made.pk}})
-    run.benchmark.__class__.objects.update(visibility="public")
+    publish.everything()
     Run.objects.filter(pk=theirs.pk).update(owner=bob)
     told = work(Run.objects.get(pk=theirs.pk))
     assert told.error["code"] == "scorer_unproven"

@@ -7,9 +7,9 @@ import pytest
 
 from accounts.models import User
 from registry import authoring, scorers
-from registry.models import Benchmark, Subset
+from registry.models import Subset
 from runs.models import Run
-from tests.factories import launched
+from tests.factories import launched, publish
 from tests.runs.analysis import shapes
 from tests.runs.driver.conftest import Ways, hosts, hub, index, places, stepping, tunnel, ways
 from tests.runs.finding.test_find_phase import bound, found
@@ -86,7 +86,7 @@ def test_somebody_elses_benchmark_of_the_same_data_set_is_no_rival(
 ) -> None:
     hub.dataset("acme/Sums", {"test.jsonl": SUMS})
     theirs = analysed(stepping, bob, "Run acme/Sums on it")
-    Benchmark.objects.filter(pk=theirs.benchmark_id).update(visibility="public")
+    publish.benchmark(theirs.benchmark_id)
     ours = analysed(stepping, alice, "Run acme/Sums on it")
     assert ours.benchmark is not None
     assert ours.benchmark.owner_id == alice.pk

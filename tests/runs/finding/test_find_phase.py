@@ -16,7 +16,7 @@ from runs.models import Phase, Run, RunEvent
 from runs.objects import run_object
 from runs.schemas import LaunchBody
 from secrets_vault import sealing, vault
-from tests.factories import launched
+from tests.factories import launched, publish
 from tests.factories.processes import work
 
 __all__ = ["work"]
@@ -112,13 +112,13 @@ def test_it_never_sees_a_strangers_private_benchmark(alice: User, bob: User, wor
     run = work(bound(alice, "Run the Zebra Stripes Exam"))
     assert (run.status, run.error["code"]) == ("failed", "egress_unavailable"), "looked for at the Hub, not found here"
     assert hidden.pk not in str(run.error)
-    Benchmark.objects.filter(pk=hidden.pk).update(visibility="public")
+    publish.benchmark(hidden.pk)
     assert found(work(bound(alice, "Run the Zebra Stripes Exam")))["source"]["ref"] == hidden.pk
 
 
 def test_it_does_not_let_a_stranger_take_a_known_name(alice: User, bob: User, work: Work) -> None:
     for name in ("MMLU", "MMLU Abstract Algebra", "Run MMLU on"):
-        a_benchmark(bob, name, visibility="public")
+        publish.benchmark(a_benchmark(bob, name).pk)
     doc = found(work(bound(alice, "Run MMLU Abstract Algebra on qwen3-32b")))
     assert (doc["source"]["kind"], doc["source"]["ref"]) == ("catalogue", "mmlu")
 

@@ -6,7 +6,7 @@ from registry.models import Impl, Subset
 from runs.compute.base import ComputeFault
 from runs.selftest import keeping
 from runs.selftest.keeping import prove_impl
-from tests.factories import planned
+from tests.factories import planned, publish
 from tests.registry.scorer_corpus import scorer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,7 +73,7 @@ def test_examples_are_for_those_who_may_see_answers(made, alice, bob, api) -> No
     client, _, bad = made
     prove_impl(bad["id"])
     path = f"registry/impls/{bad['id']}"
-    Impl.objects.get(pk=bad["id"]).subset.benchmark.__class__.objects.update(visibility="public")
+    publish.everything()
 
     def examples(reader) -> list[object]:
         return [one for one in reader.get(path).json["verdict"]["checks"] if "example" in one]
