@@ -174,3 +174,15 @@ def classes_of(column: Column, labels: Sequence[str] | None, count: int) -> Choi
         return None
     note = f"The answers are a few labels, so the model is given them as choices: {', '.join(map(shown, known))}."
     return Choices([f"={value}" for value in known], [], column.name, "text", notes=[note])
+
+
+def doubts(expected: Column, choices: Column) -> list[str]:
+    """What is not sure about answers that are numbers: whether they count from 0, as they are read."""
+    least = min(int(value) for value in expected.values)
+    if least == 0:
+        return []
+    most = max(map(len, choices.values))
+    return [
+        f"The right choices are read as counted from 0 (1 is the second of {most}), but no task has 0: if they are "
+        "counted from 1, each is one off. Upload them as letters to be sure."
+    ]

@@ -30,13 +30,13 @@ def choice(answer: str, told: Mapping[str, str], *, multiple: bool = False) -> J
     if multiple:
         made["multiple"] = True
     if len(told) > 1:
-        made["prompt"] = {"template": f"{_asked(told)}\n\n{{{{choices|letters}}}}\n\n{LETTER_ONLY}"}
+        made["prompt"] = {"template": f"{asked(told)}\n\n{{{{choices|letters}}}}\n\n{LETTER_ONLY}"}
     return made
 
 
 def letter(told: Mapping[str, str]) -> Json:
     """The choices stand in the question."""
-    template = f"{_asked(told)}\n\nEnd with a last line of the form: Answer: <letter>"
+    template = f"{asked(told)}\n\nEnd with a last line of the form: Answer: <letter>"
     return {
         "kind": "exact",
         "extract": {"pattern": _LETTER, "which": "last", "otherwise": "whole"},
@@ -45,17 +45,17 @@ def letter(told: Mapping[str, str]) -> Json:
 
 
 def numeric(told: Mapping[str, str]) -> Json:
-    template = f"{_asked(told)}\n\nThink step by step. End with a last line of the form: #### <number>"
+    template = f"{asked(told)}\n\nThink step by step. End with a last line of the form: #### <number>"
     return {"kind": "numeric", "prompt": {"template": template}}
 
 
 def boxed(told: Mapping[str, str]) -> Json:
-    template = f"{_asked(told)}\n\nThink step by step. Put the final answer into \\boxed{{}}."
+    template = f"{asked(told)}\n\nThink step by step. Put the final answer into \\boxed{{}}."
     return {"kind": "exact", "extract": {"pattern": _BOXED}, "prompt": {"template": template}}
 
 
 def text(told: Mapping[str, str]) -> Json:
-    return {"kind": "contains", "prompt": {"template": f"{_asked(told)}\n\nAnswer in a few words."}}
+    return {"kind": "contains", "prompt": {"template": f"{asked(told)}\n\nAnswer in a few words."}}
 
 
 def tool_calls() -> Json:
@@ -100,6 +100,6 @@ def _choices(task: Mapping[str, Any], grader: Mapping[str, Any]) -> Sequence[Any
     return found if isinstance(found, list) else []
 
 
-def _asked(told: Mapping[str, str]) -> str:
+def asked(told: Mapping[str, str]) -> str:
     """The parts of the input, one after another."""
     return "\n\n".join(f"{{{{{name}}}}}" for name in told)

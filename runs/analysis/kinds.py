@@ -120,7 +120,7 @@ def _holds_functions(column: Column) -> bool:
 # -- code --------------------------------------------------------------------------------------------------------------
 def code(seen: Seen) -> Made | None:
     tests = seen.first(names.TESTS, str, list)
-    if tests is None or not _holds_tests(seen.columns[tests]):
+    if tests is None or not holds_tests(seen.columns[tests]):
         return None
     question = question_of(seen)
     if question is None:
@@ -139,7 +139,8 @@ def code(seen: Seen) -> Made | None:
     return "code", fields, grading.code(), []
 
 
-def _holds_tests(column: Column) -> bool:
+def holds_tests(column: Column) -> bool:
+    """Whether its values are programs that test one: asserts, or a check."""
     value = column.values[0]
     text = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
     return "assert" in text or "def test" in text or "def check(" in text

@@ -41,12 +41,16 @@ def recognise(
     Raises Unclear.
     """
     found = columns(rows)
-    seen = Seen(found, labels or {}, asked_for(hints, list(found)), len(rows))
+    return recognised(Seen(found, labels or {}, asked_for(hints, list(found)), len(rows)))
+
+
+def recognised(seen: Seen) -> Recognised:
+    """The same of columns that were looked at. Raises Unclear."""
     for kind in (kinds.function_call, kinds.code, kinds.multi_turn, kinds.multiple_choice, kinds.answer):
         made = kind(seen)
         if made is not None:
             return Recognised(*made)
-    raise Unclear(_lacking(seen), examples(found))
+    raise Unclear(_lacking(seen), examples(seen.columns))
 
 
 def _lacking(seen: Seen) -> str:

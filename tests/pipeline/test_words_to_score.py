@@ -1,5 +1,6 @@
 """From a sentence to a score, through the real phases: find, analyze, atomize, materialize, report."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from runs.models import Run, RunEvent
 from runs.schemas import LaunchBody
 from tests.factories import planned
 from tests.factories.processes import GatewayProcess, Model
+from tests.twins.openai_twin import Fault
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,3 +62,47 @@ def test_j07_a_gameable_scorer_costs_nothing(
     assert "“nothing” is rewarded on 12 of 12 rows" in run.error["message"]
     assert model.calls == 0
     assert Impl.objects.get(code=code).verdict["badge"] == "gameable"
+
+
+TEN = [f"thing {at}" for at in range(10)]
+CAPITALS = [
+    {"task_id": f"c{at}", "input": {"question": f"Capital of land {at}?"}, "expected": f"City{at:02}"}
+    for at in range(12)
+]
+CHOICES = [
+    {
+        "task_id": f"q{at}",
+        "input": {"question": f"Which is {at % 10}?", "choices": TEN},
+        "expected": "ABCDEFGHIJ"[at % 10],
+    }
+    for at in range(20)
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "answer", "kind"),
+    [
+        (CAPITALS, lambda at: f"It is City{at:02}.", "contains"),
+        (CHOICES, lambda at: f"Answer: {'ABCDEFGHIJ'[at]}", "choice"),
+    ],
+)
+def test_own_tasks_without_a_grader_are_scored_by_their_shape(
+    alice: User,
+    gateway: GatewayProcess,
+    model: Model,
+    work: Callable[..., Run],
+    rows: list[dict[str, Any]],
+    answer: Callable[[int], str],
+    kind: str,
+) -> None:
+    made = authoring.create_benchmark(acting(alice), "Capitals")
+    authoring.create_subset(acting(alice), made.pk, slug="all", tasks=rows)
+    model.rule = lambda question: Fault(text=answer(int(re.findall(r"(\d+)\?", question)[0])))
+    run = work(launched(alice, model, "Run my Capitals on twin-1"))
+    assert (run.status, run.passed, run.planned) == ("ok", len(rows), len(rows)), run.error
+    plan = run.findings["analyze"]
+    assert (plan["grader"]["kind"], plan["fields"]["input"]) == (kind, {"question": "question"})
+    assert plan["risks"][0]["code"] == "guessed_grader"
+    assert run.findings["atomize"]["verdict"]["badge"] == "proven"
+    again = work(launched(alice, model, "Run my Capitals on twin-1"))
+    assert (again.impl_id, again.passed) == (run.impl_id, len(rows))

@@ -68,9 +68,10 @@ async def _ready(context: Context, found: Mapping[str, Any], source: Mapping[str
     """Rows that the registry has already."""
     run = context.run
     subset = await context.orm(ready.subset_of, run, source, plans.choices(run))
-    doc = await context.orm(ready.plan_of, run, subset, found, edits)
+    own = await context.orm(subsets.scorer_of, run.owner, subset)
+    doc = await context.orm(partial(ready.plan_of, scored=own is not None), run, subset, found, edits)
     if not edits.grader:
-        doc |= plans.scored_by(await context.orm(subsets.scorer_of, run.owner, subset))
+        doc |= plans.scored_by(own)
     plans.approved(run, doc, [*edits.faults, *grader_faults(doc["grader"] if edits.grader else None)])
     return plans.rows_of(subset.pk, subset.revision, subset.task_count, doc, edits)
 

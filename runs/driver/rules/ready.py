@@ -12,9 +12,10 @@ from registry.models import Benchmark, Subset
 from runs.analysis import checks, grading
 from runs.analysis.edits import Edits
 from runs.analysis.making import Made
+from runs.analysis.planning import JUDGED
 from runs.context import PhaseError
 from runs.driver.base import Asks
-from runs.driver.rules import plans
+from runs.driver.rules import plans, uploaded
 from runs.models import Run
 
 Json = dict[str, Any]
@@ -64,13 +65,18 @@ def _folded(text: Any) -> str:
     return "".join(sign for sign in str(text).casefold() if sign.isalnum())
 
 
-def plan_of(run: Run, subset: Subset, found: Mapping[str, Any], edits: Edits) -> Json:
-    """The plan of rows that are here already."""
+def plan_of(run: Run, subset: Subset, found: Mapping[str, Any], edits: Edits, *, scored: bool = False) -> Json:
+    """The plan of rows that are here already. ``scored``: a scorer was registered for them.
+
+    Own tasks without a grader and a scorer get one by their shape, which a risk tells.
+    """
     rows = queries.task_rows(subset.pk, subset.revision, stop=_LOOKED_AT)
     tasks = [{"expected": None, **strict_json.loads(row.row_text.encode())} for row in rows]
-    grader = edits.grader_over(subset.grader)
     source = subset.source or {}
-    kind = edits.kind or source.get("task_kind") or _kind(subset)
+    bare = subset.grader is None and not scored and subset.benchmark.owner_id == run.owner_id
+    guessed = uploaded.guess(tasks) if bare and source.get("kind") != "catalogue" else None
+    grader = edits.grader_over(_grader(run, guessed) if guessed else subset.grader)
+    kind = edits.kind or source.get("task_kind") or (guessed.kind if guessed else _kind(subset))
     counted = plans.counts(run, found, edits, subset.task_count)
     return {
         "dataset": {
@@ -83,16 +89,27 @@ def plan_of(run: Run, subset: Subset, found: Mapping[str, Any], edits: Edits) ->
         },
         "n": subset.task_count,
         "kind": kind,
-        "fields": source.get("fields") or {},
+        "fields": source.get("fields") or (guessed.fields if guessed else {}),
         "grader": grader,
         "impl": None,
         "scorer": grading.in_words(grader),
         "metric": grading.metric(kind, grader),
         "chance": grading.chance(kind, grader, tasks),
-        "risks": checks.risks(Made(tasks), kind, source.get("licence") or "own rows (CC0)", {}),
+        "risks": [
+            *(guessed.risks if guessed and not edits.grader else ()),
+            *checks.risks(Made(tasks), kind, source.get("licence") or "own rows (CC0)", {}),
+        ],
         "estimate": plans.estimate(run, tasks, kind, grader, counted),
         **counted,
     }
+
+
+def _grader(run: Run, guessed: uploaded.Guessed) -> Json | None:
+    """The guessed one; for texts that no rule compares the judge that the launch names."""
+    judge = run.phase_models.get("judge")
+    if guessed.grader is None and judge is not None and guessed.kind in ("free_text", "multi_turn"):
+        return {"kind": "judge", "judge": dict(judge), "rubric": JUDGED}
+    return guessed.grader
 
 
 def _kind(subset: Subset) -> str:

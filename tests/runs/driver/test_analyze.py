@@ -406,6 +406,43 @@ def test_a_subset_that_a_named_one_is_needs_no_choice(alice: User, own: Benchmar
     assert (run.subset_id, plan(run)["impl"]) == (subset.pk, None)
 
 
+def test_own_tasks_without_a_grader_get_one_and_the_plan_says_so(
+    alice: User, own: Benchmark, analyzing: Analyzing
+) -> None:
+    """Until a scorer is registered for them: that one is the owner's word."""
+    subset = Subset.objects.get(slug="europe")
+    source = {"kind": "registry", "ref": own.pk, "subset": subset.pk}
+    found = plan(analyzing(alice, source))
+    assert (found["grader"]["kind"], found["kind"], found["fields"]["expected"]) == (
+        "contains",
+        "free_text",
+        "expected",
+    )
+    assert found["risks"][0]["code"] == "guessed_grader"
+    assert "contains was chosen by their shape: the question is in input" in found["risks"][0]["words"]
+    made = scorers.create(principal(alice), subset.pk, grader={"kind": "exact"})
+    found = plan(analyzing(alice, source))
+    assert (found["impl"], found["grader"]["kind"]) == (made.impl_id, "exact")
+    assert all(one["code"] != "guessed_grader" for one in found["risks"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "grader"),
+    [
+        ([{"question": f"Capital of {at}?", "answer": f"City {chr(65 + at)}"} for at in range(12)], "free_text",
+         "contains"),
+        ([{"question": f"Which is {at}?", "choices": [f"is {each}" for each in range(10)], "answer": "ABCDEFGHIJ"[at]}
+          for at in range(10)], "multiple_choice", "choice"),
+    ],
+)  # fmt: skip
+def test_rows_of_an_address_get_a_grader_by_their_shape(
+    alice: User, hosts: Hosts, analyzing: Analyzing, rows: list[dict[str, Any]], kind: str, grader: str
+) -> None:
+    say(hosts, rows)
+    found = plan(analyzing(alice, URL))
+    assert (found["kind"], found["grader"]["kind"], found["n"]) == (kind, grader, len(rows))
+
+
 @pytest.mark.parametrize(
     ("edits", "told"),
     [
