@@ -15,6 +15,7 @@ from runs import gateway_keys, limits, suts
 from runs.context import CeilingReached, PhaseError
 from runs.driver import spending
 from runs.driver.asking import ATTEMPT, CLAIMED, Asker
+from runs.driver.llm.claims import unborne
 from runs.driver.llm.conversation import Talk
 from runs.driver.llm.figures import foreign
 from runs.gateway_client import GatewayLost, LeaseRefused
@@ -33,7 +34,8 @@ FACTS_SHOWN = 6000  # characters
 SYSTEM = """You tell the owner of a benchmark run how it goes, in two to six plain sentences: what runs, how far it is,
 what did not pass and why, what to do next. You know nothing but the facts that you are given. Every number that you
 write must stand in the facts, and be written as it stands there, with its % or $: never add, subtract, round, count or
-convert. Leave out what you are not sure of. No headings, no lists."""
+convert. Compare nothing, give no cause, praise nothing and speak of no trend unless a fact says just that: then say it
+with the words of that fact. Leave out what you are not sure of. No headings, no lists."""
 
 
 class Told(BaseModel):
@@ -110,10 +112,12 @@ async def _asked(run: Run, bound: BoundSut, facts: str, account: Json) -> str:
     """The driver's words, which hold to the facts. ``account`` takes the gateway's. Raises Untold."""
 
     async def check(said: Told) -> str | None:
+        told = json.loads(facts)
         strange = foreign(said.text, facts)
-        if not strange:
-            return None
-        return f"These numbers do not stand in the facts: {', '.join(strange[:8])}. Write it without them."
+        claims = unborne(said.text, [*told["facts"], told["waiting"] or "", *told["next"]])
+        blamed = [f"These numbers do not stand in the facts: {', '.join(strange[:8])}."] if strange else []
+        blamed += [f"The facts do not bear these claims: {', '.join(claims[:8])}."] if claims else []
+        return " ".join([*blamed, "Write it without them."]) if blamed else None
 
     name, place = bound.sut["model"], gateway_keys.NARRATED
     bounds = Bounds(limits.parse(run.limits))

@@ -86,6 +86,7 @@ def _standing(run: Run, mine: bool, answers: bool) -> list[str]:
         what(run, mine=mine),
         how_far(run),
         *([waits if waits.endswith((".", "?")) else f"{waits}."] if waits else []),
+        *_by_chance(run),
         *_ended(run, mine),
         *_in_short(run, answers),
         *([f"Next: {steps[0]}"] if steps else []),
@@ -131,6 +132,12 @@ def how_far(run: Run) -> str:
     if seen.few:
         return f"{said} Too few are scored for a rate{so_far}."
     return f"{said} {words.percent(seen.rate)}% passed{so_far} (95% interval {words.interval(seen.ci95)})."
+
+
+def _by_chance(run: Run) -> list[str]:
+    """What a rate has to be held against, where the reading of the rows found it."""
+    chance = (run.findings.get("analyze") or {}).get("chance") if run.findings else None
+    return [f"By chance, {words.percent(chance)}% would pass."] if isinstance(chance, int | float) and chance else []
 
 
 def _ended(run: Run, mine: bool) -> list[str]:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 DRIVER = {"model": "driver-1", "provider": "openrouter"}
 GOOD = {"result": {"text": "157 of 200 tasks passed.\nTwo could not be scored; 7 errored."}}
 WRONG = {"result": {"text": "About 79% passed, 43 did not."}}
+CLAIMED = {"result": {"text": "157 of 200 tasks passed. The model struggles with parallel calls. Most tasks failed."}}
 Ask = Callable[..., Any]
 
 
@@ -107,7 +108,16 @@ def test_a_number_that_is_none_of_the_runs_is_repaired_once(asked: Any) -> None:
     assert spent(run) == (40_000, 40_000, 880)
 
 
-@pytest.mark.parametrize("reply", [WRONG, "I would rather sing.", {"result": {"text": ""}}])
+def test_a_claim_that_the_facts_do_not_bear_is_repaired_once(asked: Any) -> None:
+    _, drafts, ask = asked(CLAIMED, GOOD)
+    told = ask().json
+    assert (told["source"], told["text"].startswith("157 of 200")) == ("driver", True)
+    blamed = drafts.asked[1].body["messages"][-1]["content"]
+    assert "“struggles” in “the model struggles with parallel calls”" in blamed
+    assert "“most” in “most tasks failed”" in blamed
+
+
+@pytest.mark.parametrize("reply", [WRONG, CLAIMED, "I would rather sing.", {"result": {"text": ""}}])
 def test_after_that_the_built_in_words_are_told_and_labelled(asked: Any, api: Any, alice: User, reply: Any) -> None:
     run, drafts, ask = asked(reply)
     told = ask().json

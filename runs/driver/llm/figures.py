@@ -21,9 +21,10 @@ NAMED = {
     **{word: 10 * at for at, word in enumerate(_TENS, 2)},
 }
 VAGUE = frozenset({
-    "half", "halves", "third", "thirds", "quarter", "quarters", "dozen", "dozens", "hundred", "hundreds", "thousand",
-    "thousands", "million", "millions", "billion", "twice", "thrice", "double", "triple",
+    "dozen", "dozens", "hundred", "hundreds", "thousand", "thousands", "million", "millions", "billion",
 })  # fmt: skip
+# Shares and multiples (half, two thirds, three times as many) are no figures of the facts: ``claims`` checks them.
+_SHARE = re.compile(r"\b(?:two|three)[ -](?:thirds|quarters)\b|\bthree times\b")
 
 Figure = tuple[Decimal, str]
 
@@ -43,7 +44,7 @@ def foreign(text: str, facts: str) -> list[str]:
     values = {value for value, _ in known}
     words = set(_WORD.findall(facts.casefold()))
     told = [shown for figure, shown in figures(text).items() if figure not in known]
-    for word in dict.fromkeys(_WORD.findall(text.casefold())):
+    for word in dict.fromkeys(_WORD.findall(_SHARE.sub(" ", text.casefold()))):
         if word in words:
             continue
         if word in VAGUE or (word in NAMED and Decimal(NAMED[word]) not in values):

@@ -93,3 +93,10 @@ def test_a_rescore_asks_nobody(api, alice):
     Run.objects.filter(id=run.id).update(fork_mode="rescore")
     assert "stored answers of qwen/qwen3-32b via openrouter are scored anew" in told(api, alice, run)["text"]
     assert "is asked of" not in told(api, alice, run)["text"]
+
+
+def test_it_tells_what_chance_alone_would_pass(api, alice):
+    run = make.done(alice)
+    assert "By chance" not in told(api, alice, run)["text"]
+    Run.objects.filter(id=run.id).update(findings={"analyze": {"chance": 0.25}})
+    assert "By chance, 25.0% would pass." in told(api, alice, run)["sentences"]
