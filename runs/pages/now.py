@@ -85,12 +85,12 @@ def read(run: Run) -> Now:
     length = min(max(TAIL[0], 4 * run.concurrency), TAIL[1])
     newest = RunEvent.objects.filter(run=run).order_by("-seq")
     tail = list(newest.values_list("seq", "type", "created_at", "data", named=True)[:length])
-    progress = _progress(run, newest)
+    phase, progress = _progress(run, newest)
     moment = clock.now()
     waits = _retries(tail, moment)
     flight = _flight(run, tail, waits)
     eta = progress.get("eta_s")
-    line, waiting = _line(run, progress, waits)
+    line, waiting = _line(run, phase, progress, waits)
     return Now(
         line=line,
         waits=waiting,
@@ -102,10 +102,11 @@ def read(run: Run) -> Now:
     )
 
 
-def _progress(run: Run, newest: QuerySet[RunEvent]) -> Mapping[str, Any]:
-    """What the harness last said of its progress; {} where it said nothing lately."""
-    found = newest.filter(type="PhaseProgress", seq__gt=run.last_seq - FAR).values_list("data", flat=True).first()
-    return found if isinstance(found, dict) else {}
+def _progress(run: Run, newest: QuerySet[RunEvent]) -> tuple[str, Mapping[str, Any]]:
+    """The phase that goes on ("" where none has begun lately), and what it last said of its progress ({}: nothing)."""
+    told = newest.filter(type__in=("PhaseStarted", "PhaseProgress"), seq__gt=run.last_seq - FAR)
+    kind, data = told.values_list("type", "data").first() or ("", {})
+    return str(data.get("phase") or ""), data if kind == "PhaseProgress" else {}
 
 
 def _retries(tail: Sequence[Event], moment: datetime) -> "Waits":
@@ -130,7 +131,14 @@ _STATUS_LINES = {
 }
 
 
-def _line(run: Run, progress: Mapping[str, Any], waits: Waits) -> tuple[str, bool]:
+_BEFORE_TASKS = {
+    "find": "Working out what the request asks for.",
+    "analyze": "Reading the benchmark's tasks.",
+    "atomize": "Choosing the scorer and trying it on answers that are known.",
+}
+
+
+def _line(run: Run, phase: str, progress: Mapping[str, Any], waits: Waits) -> tuple[str, bool]:
     """The first line of the readout, and whether it tells of waiting."""
     ended = run.passed + run.failed + run.unscored + run.errored + run.skipped
     if run.halt_requested:
@@ -142,6 +150,8 @@ def _line(run: Run, progress: Mapping[str, Any], waits: Waits) -> tuple[str, boo
     if progress.get("waiting"):
         waiting = words.one_line(progress["waiting"])
         return waiting if waiting.lower().startswith("wait") else f"Waiting: {waiting}", True
+    if phase in _BEFORE_TASKS:
+        return _BEFORE_TASKS[phase], False
     if run.planned and ended >= run.planned:
         return "All tasks have ended. Writing the summary.", False
     if not ended:

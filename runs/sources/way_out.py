@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager, suppress
 
 from django.conf import settings
 
+from runs import hot
 from runs.context import Context
 from runs.gateway_client import GatewayClient, GatewayLost, LeaseRefused
 from runs.gateway_keys import egress_token
 from runs.sources.troubles import SourceError
-from runs.sources.web import Web, opened
+from runs.sources.web import Tell, Web, opened
 from secrets_vault import leases
 
 GATEWAY_SECONDS = 60.0  # how long a gateway that starts again is waited for
@@ -42,12 +43,23 @@ async def way_out(context: Context) -> AsyncIterator[Web]:
     try:
         token = egress_token(mac_key, lease, context.phase)
         trust = str(settings.EGRESS_CERTIFICATE)
-        async with opened(f"http://127.0.0.1:{port}", token, trust, patterns, lost=lost.is_set) as web:
+        proxy = f"http://127.0.0.1:{port}"
+        async with opened(proxy, token, trust, patterns, lost=lost.is_set, tell=telling(context)) as web:
             yield web
     finally:
         with suppress(GatewayLost, OSError):
             await client.close_egress(lease)
         await client.close()
+
+
+def telling(context: Context) -> Tell:
+    """Tells the run's readers what its phase waits for: a PhaseProgress event at the beginning and end of a wait."""
+
+    async def tell(waiting: str | None) -> None:
+        data = {"phase": context.phase, "done": 0, "total": 1, "waiting": waiting}
+        await context.write(hot.Batch(events=[hot.EventRow(0, "PhaseProgress", data)]))
+
+    return tell
 
 
 def _away(why: str) -> SourceError:

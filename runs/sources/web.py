@@ -20,6 +20,7 @@ from runs.sources.troubles import SourceError
 from secrets_vault.rules import most_specific
 
 T = TypeVar("T")
+Tell = Callable[[str | None], Awaitable[None]]  # what is waited for, in words; None: nothing any more
 TRIES = 7
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds; a host's own Retry-After is kept up to LONGEST_WAIT
 LONGEST_WAIT = 300.0
@@ -59,9 +60,15 @@ class _Again(Exception):
         self.words, self.after = words, after
 
 
+async def _unheard(waiting: str | None) -> None:
+    pass
+
+
 @dataclass
 class Web:
     """One run's way to hosts. ``secret_hosts``: patterns of the hosts that it holds a secret for.
+
+    ``tell`` hears of each wait for a host before it begins, and of its end.
 
     ``lost``: whether the way itself has ended, so that no patience helps. ``waited``: seconds spent on being patient.
     ``contacted``: the hosts that were asked.
@@ -72,6 +79,7 @@ class Web:
     secret_hosts: frozenset[str] = frozenset()
     lost: Callable[[], bool] = lambda: False
     first_pause: float = FIRST_PAUSE
+    tell: Tell = _unheard
     waited: float = 0.0
     contacted: set[str] = field(default_factory=set)
 
@@ -92,17 +100,22 @@ class Web:
 
     # -- patience --------------------------------------------------------------------------------------------------
     async def _patiently(self, url: str, ask: Callable[[], Awaitable[T]]) -> T:
-        last = ""
+        last, host = "", urlsplit(url).hostname
         for number in range(TRIES):
             try:
-                return await ask()
+                found = await ask()
             except _Again as again:
                 last = again.words
                 if self.lost():
                     raise WayLost(last) from None
                 if number + 1 < TRIES:
-                    await self._pause(number, again.after)
-        host = urlsplit(url).hostname
+                    pause = self._pause(number, again.after)
+                    await self.tell(f"{host}: {last}; try {number + 2} of {TRIES} in {max(1, round(pause))} s")
+                    await asyncio.sleep(pause)
+            else:
+                if number:
+                    await self.tell(None)
+                return found
         raise SourceError(
             "source_busy",
             f"{host} did not give the rows in {TRIES} tries over {self.waited:.0f} s: {last}.",
@@ -110,11 +123,11 @@ class Web:
             "for them again. A secret of yours for that host raises its limits for you, where it has such.",
         )
 
-    async def _pause(self, number: int, after: float | None) -> None:
-        own = min(LONGEST_PAUSE, self.first_pause * 2**number) * random.uniform(0.5, 1)  # noqa: S311
-        pause = own if after is None else min(LONGEST_WAIT, after) + own / 10
+    def _pause(self, number: int, after: float | None) -> float:
+        own: float = min(LONGEST_PAUSE, self.first_pause * 2**number) * random.uniform(0.5, 1)  # noqa: S311
+        pause: float = own if after is None else min(LONGEST_WAIT, after) + own / 10
         self.waited += pause
-        await asyncio.sleep(pause)
+        return pause
 
     # -- one request -----------------------------------------------------------------------------------------------
     async def _get(self, url: str, accept: str, most: int, file: IO[bytes] | None) -> Answer:

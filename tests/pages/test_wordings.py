@@ -36,3 +36,22 @@ def test_what_a_run_waits_for_is_a_sentence(alice: User) -> None:
     make.tell(run, [("PhaseProgress", {"done": 0, "total": 4, "waiting": "vllm (k1) doesn't answer, next try in 4 s"})])
     run.refresh_from_db()
     assert now.read(run).line == "Waiting: vllm (k1) doesn't answer, next try in 4 s"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("phase", "line"),
+    [
+        ("find", "Working out what the request asks for."),
+        ("analyze", "Reading the benchmark's tasks."),
+        ("atomize", "Choosing the scorer and trying it on answers that are known."),
+        ("materialize", "Starting the sandbox and sending the first tasks."),
+    ],
+)
+def test_each_phase_says_what_it_does(alice: User, phase: str, line: str) -> None:
+    run = make.run(alice, planned=4)
+    make.start(run)
+    make.tell(run, [("PhaseProgress", {"phase": "find", "done": 0, "total": 1, "waiting": "of another phase"})])
+    make.tell(run, [("PhaseStarted", {"phase": phase})])
+    run.refresh_from_db()
+    assert now.read(run).line == line

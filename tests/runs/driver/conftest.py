@@ -1,5 +1,6 @@
 """Runs at their Analyze, whose way out leads to twins of the places that rows come from."""
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from runs.context import Context
 from runs.doorbell import Bell
 from runs.driver.rules import analyze, hub_names
 from runs.models import Phase, Run
+from runs.sources.way_out import telling
 from runs.sources.web import Web, opened
 from tests.runs.sources.conftest import hosts, hub, index, places, tunnel
 from tests.twins.hosts_twin import Hosts
@@ -31,7 +33,8 @@ class Ways:
     @asynccontextmanager
     async def __call__(self, context: Context) -> AsyncIterator[Web]:
         self.opened += 1
-        async with opened(self.tunnel.url, TOKEN, str(self.hosts.authority.file), first_pause=0.001) as web:
+        trust = str(self.hosts.authority.file)
+        async with opened(self.tunnel.url, TOKEN, trust, first_pause=0.001, tell=telling(context)) as web:
             yield web
 
 
@@ -55,7 +58,10 @@ class OneStep(Bell):
         self.stopping = threading.Event()
 
     def ring(self, run_id: str) -> None:
-        self.stopping.set()
+        try:
+            asyncio.get_running_loop()  # news from within the phase
+        except RuntimeError:
+            self.stopping.set()
 
 
 @pytest.fixture

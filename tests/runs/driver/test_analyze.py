@@ -211,6 +211,23 @@ def test_an_address_with_more_than_a_thousand_rows_is_uploaded_in_pieces(
     assert Subset.objects.get().state == "ready"
 
 
+def test_a_wait_for_a_host_is_told_when_it_begins_and_when_it_ends(
+    alice: User, hosts: Hosts, analyzing: Analyzing
+) -> None:
+    rows = jsonl([{"question": f"{at} + 1?", "answer": at + 1} for at in range(30)])
+    replies = [answer(b"", "Retry-After: 0", status="429 Too Many Requests"),
+               answer(b"", status="503 Service Unavailable"), answer(rows)]  # fmt: skip
+    hosts.scripts["rows.test", "/r.jsonl"] = lambda seen: replies.pop(0)  # type: ignore[assignment]
+    run = analyzing(alice, URL)
+    assert run.task_count == 30
+    told = RunEvent.objects.filter(run=run, type="PhaseProgress").order_by("seq")
+    assert list(told.values_list("data__waiting", flat=True)) == [
+        "rows.test: it answers 429; try 2 of 7 in 1 s",
+        "rows.test: it answers 503; try 3 of 7 in 1 s",
+        None,
+    ]
+
+
 # -- what could go wrong -----------------------------------------------------------------------------------------------
 def test_it_tells_what_could_go_wrong(alice: User, hosts: Hosts, analyzing: Analyzing) -> None:
     rows: list[dict[str, Any]] = [
