@@ -12,8 +12,8 @@ from kernel import money
 from runs import replays, suts
 from runs.models import Run, TaskResult
 from runs.pages import words
-from runs.providers import PROVIDERS
-from runs.reporting import ceilings, classes, cutoff
+from runs.providers import PROVIDERS, metering
+from runs.reporting import ceilings, classes, cutoff, judges
 from runs.reporting.cutoff import Cutoff
 from secrets_vault.host_policy import entries
 from secrets_vault.host_policy import queries as host_policies
@@ -92,7 +92,7 @@ def offers(run: Run, group: Mapping[str, Any], *, mine: bool, cut: Cutoff | None
         return _more_tokens(run, cut or cutoff.of(run), mine=mine)
     found: list[Offer] = []
     if name in JUDGE:
-        found += _another_judge(run, group)
+        found += _another_judge(run, group, mine=mine)
     elif outcome == "unscored":
         found += _rescore(run, group)
     if outcome in AGAIN and not replays.refusal(run):
@@ -184,21 +184,32 @@ def _rescore(run: Run, group: Mapping[str, Any]) -> list[Offer]:
     ]
 
 
-def _another_judge(run: Run, group: Mapping[str, Any]) -> list[Offer]:
-    """The outputs are stored: another judge reads them, and the model under test is not asked. [] without any."""
+def _another_judge(run: Run, group: Mapping[str, Any], *, mine: bool) -> list[Offer]:
+    """The outputs are stored: another judge reads them, and the model under test is not asked.
+
+    [] without outputs, and where no other judge is known whose key is there.
+    """
     asked = suts.judge(run.impl.judge if run.impl else None, run.phase_models)
-    if not group["stored"] or asked is None:
+    other = judges.another(run, asked, mine=mine) if group["stored"] and asked is not None else None
+    if other is None:
         return []
-    judge = {"model": "Name another judge here.", "provider": asked.provider}
-    body = {"mode": "rescore", "from_phase": "materialize", "phase_models": {"judge": judge}}
+    model, provider = other
+    body = {
+        "mode": "rescore",
+        "from_phase": "materialize",
+        "phase_models": {"judge": {"model": model, "provider": provider}},
+    }
+    named = f"{model}@{provider}"
+    typed = f"--mode rescore --from-phase materialize --judge {shlex.quote(named)}"
     return [
         Offer(
             kind="rescore",
-            label=f"Let another judge grade the stored outputs: {words.plural(group['stored'], 'cell')} without a "
-            "score; the model itself is not asked again, and only the judge costs",
+            label=f"Let another judge, {named}, grade the stored outputs: {words.plural(group['stored'], 'cell')} "
+            "without a score; the model itself is not asked again, and only the judge costs",
             requests=[{"method": "POST", "path": f"/v1/runs/{run.id}/fork", "body": body}],
             cells=group["gradable"],
-            price=0 if (served := PROVIDERS.get(str(asked.provider))) and served.free else None,
+            price=0 if metering.is_free(provider, model) else None,
+            command=f"benchwright run fork {run.id} {typed}",
         )
     ]
 

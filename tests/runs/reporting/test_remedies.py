@@ -268,6 +268,10 @@ def test_a_halt_by_another_cause_leaves_the_ceilings_alone(api, alice, reason):
 def test_an_unreadable_judge_is_replaced_before_the_model_is_asked_again(api, client, alice):
     run = make.run(alice, planned=16, sut={"model": "m", "provider": "simulated", "params": {}})
     type(run.impl).objects.filter(pk=run.impl_id).update(judge={"model": "j", "provider": "simulated"})
+    earlier = make.run(alice, planned=1, sut={"model": "other", "provider": "simulated", "params": {}})
+    make.start(earlier)
+    make.results(earlier, ["passed"])
+    make.end(earlier)
     make.start(run)
     make.results(run, ["unscored"] * 16)
     run.results.update(error_class="judge_unparsed")
@@ -277,9 +281,25 @@ def test_an_unreadable_judge_is_replaced_before_the_model_is_asked_again(api, cl
         first, second = offers(api, alice, run, name)
         assert (first["kind"], second["kind"]) == ("rescore", "replay")
         body = first["requests"][0]["body"]
-        assert body["phase_models"]["judge"]["provider"] == "simulated"
-        body["phase_models"]["judge"]["model"] = "other"
+        assert body["phase_models"]["judge"] == {"model": "other", "provider": "simulated"}
+        assert first["command"] == (
+            f"benchwright run fork {run.id} --mode rescore --from-phase materialize --judge other@simulated"
+        )
         made = api(alice).post(first["requests"][0]["path"].removeprefix("/v1/"), body)
         assert (made.status, made.json["phase_models"]["judge"]["model"]) == (201, "other")
     client.force_login(alice, backend="allauth.account.auth_backends.AuthenticationBackend")
-    assert "Let another judge grade the stored outputs" in client.get(f"/runs/{run.id}").content.decode()
+    page = client.get(f"/runs/{run.id}").content.decode()
+    assert "Let another judge, other@simulated, grade the stored outputs" in page
+    assert "--from-phase materialize --judge other@simulated" in page
+
+
+def test_no_judge_is_made_up_and_none_whose_key_is_missing(api, alice):
+    run = make.run(alice, planned=12, sut={"model": "gpt-4o", "provider": "openai", "params": {}}, visibility="public")
+    judges = type(run.impl).objects.filter(pk=run.impl_id)
+    make.start(run)
+    make.results(run, ["unscored"] * 12)
+    run.results.update(error_class="judge_unparsed")
+    make.end(run, unscored=12)
+    for provider in ("simulated", "openai"):
+        judges.update(judge={"model": "j", "provider": provider})
+        assert [each["kind"] for each in offers(api, alice, run, "judge_unparsed")] == ["replay"]

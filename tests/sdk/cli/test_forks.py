@@ -34,6 +34,14 @@ def test_it_sends_phase_and_model(twin: Any, reply: Any, call: Any) -> None:
     assert twin.calls[0].json == {"from_phase": "find", "sut": {"model": "a/b", "provider": "openrouter"}}
 
 
+def test_it_names_another_judge(twin: Any, reply: Any, call: Any) -> None:
+    twin.on("POST", "/runs/run-1/fork", reply(FORK, 201))
+    call("run", "fork", "run-1", "--mode", "rescore", "--from-phase", "materialize", "--judge", "j@openai", "--no-wait")
+    judge = {"judge": {"model": "j", "provider": "openai"}}
+    assert twin.calls[0].json == {"mode": "rescore", "from_phase": "materialize", "phase_models": judge}
+    assert "--judge 'j': name the" in call("run", "fork", "run-1", "-m", "x", "--judge", "j").err
+
+
 def test_it_wants_to_know_what_to_change(twin: Any, call: Any) -> None:
     done = call("run", "fork", "run-1")
     assert done.code == 2

@@ -110,6 +110,7 @@ class Runs(RunResults):
         impl: str | None = None,
         sut: Json | None = None,
         driver: str | Json | None = None,
+        phase_models: Json | None = None,
         limits: Json | None = None,
         trials: int | None = None,
         metadata: Json | None = None,
@@ -118,10 +119,10 @@ class Runs(RunResults):
         """A new run that changes the scorer as ``description`` says, or takes ``impl``; the rest is the parent's.
 
         ``from_phase``: find, analyze, atomize (default) or materialize. ``mode="rescore"`` grades the stored outputs
-        and asks no model.
+        and asks no model. ``phase_models={"judge": {"model", "provider"}}``: another judge.
         """
         body = given(description=description, from_phase=from_phase, mode=mode, impl=impl, sut=sut)
-        body |= given(driver=driver, limits=limits, trials=trials, metadata=metadata)
+        body |= given(driver=driver, phase_models=phase_models, limits=limits, trials=trials, metadata=metadata)
         return self._create(f"/runs/{segment(run_id)}/fork", body, idempotency_key)
 
     def halt(self, run_id: str, reason: str | None = None) -> Object:

@@ -38,16 +38,18 @@ FLIP_COLUMNS = [
 @click.option("--mode", type=click.Choice(["rerun", "rescore"]), help="rescore grades the stored outputs anew.")
 @click.option("--impl", metavar="IMP", help="A scorer of the same subset, instead of an authored one.")
 @click.option("--model", metavar="MODEL@PROVIDER", help="Another model under test.")
+@click.option("--judge", metavar="MODEL@PROVIDER", help="Another model that judges, where the scorer asks one.")
 @click.option("--no-wait", is_flag=True, help="Print the run's id and leave.")
 @click.option("--idempotency-key", metavar="KEY")
-def fork(run_id: str, no_wait: bool, model: str | None, **options: Any) -> int:
+def fork(run_id: str, no_wait: bool, model: str | None, judge: str | None, **options: Any) -> int:
     """A new run whose scorer is changed as the message says, or is the one of --impl."""
     if not options["description"] and not options["impl"] and options["from_phase"] in (None, "atomize"):
         raise click.UsageError('Say what to change: -m "…", or name a scorer: --impl imp_….')
     state = state_of()
     client = state.client()
     parent = cache.resolved(client.account, run_id)
-    run = client.runs.fork(parent, sut=launch_options.sut(model, ()), **options)
+    judging = {"judge": launch_options.model(judge, "--judge")} if judge else None
+    run = client.runs.fork(parent, sut=launch_options.sut(model, ()), phase_models=judging, **options)
     cache.remember_run(client.account, run["id"])
     if no_wait:
         show_id(state, run)
