@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from registry.linting import answers, pieces, reaches, scores
+from registry.linting import answers, pieces, reaches, scores, word_sets
 from registry.linting.flow import Flow
 from registry.linting.found import Found
 from registry.linting.reading import Reading
@@ -30,6 +30,7 @@ FLOWING: tuple[Callable[[Flow], Iterator[Found]], ...] = (
     pieces.first_piece,
     pieces.anywhere,
     pieces.part_of_answer,
+    word_sets.word_sets,
 )
 
 

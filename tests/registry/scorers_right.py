@@ -30,6 +30,13 @@ RIGHT: dict[str, tuple[str, dict[str, object]]] = {
         precision, recall = common / len(got), common / len(want)
         return 2 * precision * recall / (precision + recall)
     """), TEXT),
+    "a share of the words": (scorer("""
+        got, want = set(output.lower().split()), set(expected.lower().split())
+        return len(got & want) / len(got | want) if got | want else 0.0
+    """), TEXT),
+    "sets of listed labels": (scorer("""
+        return float(set(json.loads(output)) == set(expected))
+    """), {}),
     "edit distance": (scorer("""
         from difflib import SequenceMatcher
         return SequenceMatcher(None, output.strip(), expected).ratio()

@@ -8,6 +8,7 @@ from tests.registry.scorer_corpus import scorer
 LETTER, NUMBER, TEXT = {"answers": "letter", "options": 4}, {"answers": "number"}, {"answers": "text"}
 FIRST, ANYWHERE, PART = ("first_match", "warning"), ("answer_anywhere", "warning"), ("part_of_answer", "warning")
 ZERO, PASSES, RUNS = ("error_is_zero", "warning"), ("error_passes", "error"), ("runs_output", "warning")
+SETS = ("word_sets", "warning")
 Wrong = tuple[str, dict[str, object], set[tuple[str, str]]]
 
 WRONG: dict[str, Wrong] = {
@@ -166,6 +167,16 @@ WRONG: dict[str, Wrong] = {
         got = json.loads(output)
         return float(got["part"] / got["whole"] == expected)
     """), NUMBER, {("float_equal", "warning")}),
+    "all the words, in any order": (scorer(
+        "return float(set(output.lower().split()) >= set(expected.lower().split()))"), TEXT, {SETS}),
+    "the same words, by names": (scorer(r"""
+        got = set(re.findall(r"\w+", output.lower()))
+        want = set(re.findall(r"\w+", expected.lower()))
+        return float(got == want)
+    """), TEXT, {SETS}),
+    "a subset of the words": (scorer("return float(set(expected.split()).issubset(set(output.split())))"), TEXT,
+                              {SETS}),
+    "any word of it": (scorer("return float(bool(set(output.split()) & set(expected.split())))"), TEXT, {SETS}),
 }  # fmt: skip
 
 # What is not to be told from the text, or is no fault under a prompt that asks for it: what the self-test says instead.
@@ -173,5 +184,27 @@ UNSEEN = {
     "the same to the last space": ("return float(output == expected)", "text", "line_end"),
     "a number that stands alone": ("return float(float(output) == float(expected))", "number", "reading"),
     "a line that must be there": (r"return float(expected in output.splitlines())", "number", "reading"),
+    "the first line and nothing else": (
+        "return float(output.splitlines()[0].strip() == expected)",
+        "number",
+        "reading",
+    ),
+    "the digits of everything": (r"return float(expected in re.sub(r'[^0-9]', '', output))", "number", "near_miss"),
+    "the best of all numbers": (
+        r"return max([float(one == expected) for one in re.findall(r'-?\d+', output)] or [0.0])",
+        "number",
+        "near_miss",
+    ),
+    "any of the numbers": (
+        r"return float(any(float(one) == float(expected) for one in re.findall(r'-?\d+', output)))",
+        "number",
+        "near_miss",
+    ),
+    "the letter in the first line": ("return float(expected in output.strip().splitlines()[0])", "letter", "near_miss"),
+    "the first letter behind the marker": (
+        r"found = re.search(r'Answer:\s*([A-D])', output); return float(bool(found) and found.group(1) == expected)",
+        "letter",
+        "reading",
+    ),
     "the most frequent letter": ("return float(max('ABCD', key=output.count) == expected)", "letter", "near_miss"),
 }

@@ -79,6 +79,7 @@ def test_it_has_a_bad_scorer_for_every_rule() -> None:
         "letter_range", "check_never_called", "exit_code_score", "network_in_score", "chance_in_score",
         "clock_in_score", "expected_in_solve", "answer_in_input", "index_as_task", "answer_anywhere", "part_of_answer",
         "runs_output", "case_lost", "letter_case", "float_equal",
+        "word_sets",
     }  # fmt: skip
 
 
