@@ -17,12 +17,20 @@ _N = rf"(?:\d+(?:[.,]\d+)?|{'|'.join(NUMBERS)})"
 _COUNTABLE = "|".join(sorted(SAMPLES - {"limit"}, key=len, reverse=True))
 _UP_TO = (
     r"(?:\b(?:for|spend(?:ing)?|stop after|within|under|up to|no more than|less than|at most|max(?:imum|imal|\.)?|"
-    r"für|höchstens|bis zu|maximal|pour|au plus|jusqu'à|por|como máximo|al massimo|no máximo|"
+    r"für|höchstens|bis zu|maximal|за|не более|до|pour|au plus|jusqu'à|por|como máximo|al massimo|no máximo|"
     r"(?:with )?an? budget of|budget(?: of)?)\s*[:=]?\s*)*"
 )
+# Without those that are words: sek, try.
+_CODES = "usd|eur|gbp|chf|jpy|cny|rmb|inr|aud|cad|nzd|nok|dkk|pln|czk|huf|brl|mxn|rub|krw|zar|hkd|sgd"
+_COINS = (
+    r"yen|yuan|(?:swiss |schweizer )?(?:francs?|franken|franchi)|pence|penn(?:y|ies)|quid|rupees?|rupien|"
+    r"rubles?|roubles?|рубл(?:ей|я|ь)|(?:swedish |norwegian |danish )?kron(?:or|er|en)|zł|złot\w*|zloty|"
+    r"reais|pesos?|lira|rappen"
+)
 _MONEY = re.compile(
-    rf"{_UP_TO}(?:(?:US|U\.S\. ?)?[$€£¥]\s?\d+(?:[.,]\d+)?k?|\b(?:usd|eur|gbp)\s?\d+(?:[.,]\d+)?|"
-    rf"(?<![A-Za-z0-9.,]){_N}\s*-?(?:US)?(?:[¢$€£¥]|(?:cents|dollars?|dólar(?:es)?|dollari|usd|bucks?|"
+    rf"{_UP_TO}(?:(?:US|U\.S\. ?|HK|NZ|R|A|C|S)?[$€£¥₹₽₩₺₴₫฿]\s?\d+(?:[.,]\d+)?k?|"
+    rf"\b(?:{_CODES})\s?\d+(?:[.,]\d+)?(?![\w%])|"
+    rf"(?<![A-Za-z0-9.,]){_N}\s*-?(?:US)?(?:[¢$€£¥₹₽₩₺₴₫฿]|(?:{_CODES}|{_COINS}|cents|dollars?|dólar(?:es)?|dollari|usd|bucks?|"
     rf"euros?|eur|pounds?|gbp|"
     r"центов|долларов|евро|доллара)\b|美元|美分|欧元|ドル|セント|ユーロ|元|円)|(?<![\w.,])\d+\s*-?cents?\b)|"
     r"\b(?:budget|cost|spend(?:ing)?|kosten|coût|costo|presupuesto|orçamento)(?:\s*[:=]|"
@@ -179,6 +187,14 @@ def _begins(text: str, names: frozenset[str]) -> bool:
 
 def _said(text: str, span: Span) -> str:
     return f"{text[span[0] : span[1]]}{text[span[1] : span[1] + 30].split('|')[0].rstrip()}".strip()
+
+
+def in_another_currency(said: str) -> bool:
+    """Whether a sum of money names a currency that is not the US dollar; a bare number names none."""
+    signs = re.sub(r"[\d.,\s:=-]", "", said)
+    foreign = re.search(rf"[€£¥₹₽₩₺₴₫฿元円]|(?:HK|NZ|R|A|C|S)\$|\b(?:{_COINS}|euros?|pounds?)\b|евро|ユーロ", said, _I)
+    codes = [one for one in re.findall(rf"(?<![A-Za-z])({_CODES})(?![A-Za-z])", said, _I) if one.lower() != "usd"]
+    return bool(signs) and (bool(codes) or (foreign is not None and "美元" not in said))
 
 
 def numbers(said: str) -> list[int]:

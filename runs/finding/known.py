@@ -21,7 +21,7 @@ class KnownSubset:
 
 @dataclass(frozen=True)
 class KnownBenchmark:
-    """A benchmark of the registry with those of its subsets that can run. ``own``: the caller's."""
+    """A benchmark of the registry with its subsets that can run. ``own``: the caller's, which may have none."""
 
     id: str
     name: str
@@ -39,8 +39,8 @@ class KnownBenchmark:
 class Known:
     """``reachable``: providers that the caller has a key for, or that need none. ``connections``: name -> provider.
 
-    ``bound``: the launch has named the model, so the words need not. ``capped``: "money", "time" where the launch has
-    a ceiling of it.
+    ``bound``: the launch has named the model, so the words need not. ``capped``: "money", "time", "tasks" where the
+    launch has a ceiling of it.
     """
 
     benchmarks: tuple[KnownBenchmark, ...] = ()

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from registry.catalog import get
-from runs.finding import asides, datasets, harnesses, placed, quantities, refusing, shipped
-from runs.finding.benchmarks import again, candidates, choosing, names, overlaps
+from runs.finding import asides, datasets, harnesses, quantities, refusing, shipped, small
+from runs.finding.benchmarks import again, candidates, choosing, names, overlaps, placed
 from runs.finding.benchmarks.candidates import Json
 from runs.finding.benchmarks.choosing import Outcome
 from runs.finding.benchmarks.names import HINTED, STRONG, Index, Mention, Target
@@ -42,6 +42,9 @@ def read(request: str, known: Known, hints: Sequence[str] = (), answers: Sequenc
     counts = quantities.read(rest)
     rest = quantities.blanked(rest, counts.spans)
     index = names.index(known)
+    quick = small.said(rest)
+    if quick is not None and squash(quick[0]) not in index.whole:
+        rest = quantities.blanked(rest, [quick[1]])
     said = Words(rest, split(rest), index)
     found, outright = _named(said, datasets_said, tasks)
     outright += _unplaced(models, known, index, rest)
@@ -57,7 +60,10 @@ def read(request: str, known: Known, hints: Sequence[str] = (), answers: Sequenc
     made = refusing.noted(_reading(outcome, counts, known), beside, known, cut=_LONGEST if len(whole) > _LONGEST else 0)
     made = replace(made, harness=_harness(asked, tasks, made))
     counts = replace(counts, bare=() if counts.limits else overlaps.bare_numbers(said, found))
-    made = refusing.refused(_with_limit(made, counts, answers), beside, counts.limits, known, answers)
+    made = _with_limit(made, counts, answers)
+    if quick is not None and _is_small(made, counts, known, answers, quick[0]):
+        made = small.limited(made, quick[0], rest)
+    made = refusing.refused(made, beside, counts.limits, known, answers)
     return _with_sut(made, models, known, answers)
 
 
@@ -200,6 +206,9 @@ def _reading(outcome: Outcome, counts: quantities.Quantities, known: Known) -> R
     kind, ref = best.source["kind"], best.source["ref"]
     if kind == "catalogue":
         notes += get(ref).notes
+    empty = next((one for one in known.benchmarks if not one.subsets and squash(one.name) == squash(best.name)), None)
+    if empty is not None and ref != empty.id:
+        notes.append(f"Your own {empty.name} ({empty.id}) has no tasks yet, so it is not what runs.")
     own = again.benchmark_of(known, kind, ref)
     if own is not None:
         notes.append(
@@ -240,6 +249,13 @@ def _with_limit(made: Reading, counts: quantities.Quantities, answers: Sequence[
         choices += [{"id": "limit:all", "name": "all samples", "reason": "no limit"}] if counts.bare else []
         return replace(made, problem=Problem("unclear_limit", "How many samples are meant?", tuple(choices)))
     return made
+
+
+def _is_small(made: Reading, counts: quantities.Quantities, known: Known, answers: Sequence[str], words: str) -> bool:
+    """Whether nothing says the number of tasks, and the words are not the name of what is run."""
+    told = made.limit or counts.limits or "tasks" in known.capped or any(one.startswith("limit:") for one in answers)
+    name = str((made.source or {}).get("name", ""))
+    return not told and squash(words) != squash(name)
 
 
 def _with_sut(made: Reading, models: settling.Suts, known: Known, answers: Sequence[str]) -> Reading:

@@ -17,6 +17,10 @@ _CEILINGS = {
     "money": "an amount of money is not taken from the words. Give it in US dollars as the launch's limits.run.cost",
     "time": "a span of time is not taken from the words. Give it in seconds with the launch, as limits.run.duration",
 }
+_FOREIGN = (
+    "costs are counted in US dollars, and no other currency is converted. Say what it may cost in US dollars, as the "
+    "launch's limits.run.cost"
+)
 
 
 def meant(beside: Sequence[Aside], said: Words, found: Sequence[Mention]) -> list[Aside]:
@@ -88,7 +92,9 @@ def refused(
         return made
     for one in beside:
         if one.kind in _CEILINGS and one.kind not in known.capped:
-            return replace(made, problem=Problem("unclear_ceiling", f"{one.said!r}: {_CEILINGS[one.kind]}."))
+            foreign = one.kind == "money" and asides.in_another_currency(one.said)
+            words = _FOREIGN if foreign else _CEILINGS[one.kind]
+            return replace(made, problem=Problem("unclear_ceiling", f"{one.said!r}: {words}."))
     which = next((one for one in beside if one.kind in ("place", "topic")), None)
     if which is None or any(one.startswith("limit:") for one in answers):
         return made

@@ -11,8 +11,7 @@ from functools import cache
 
 from registry.catalog import Entry
 from registry.catalog.harness_tasks import HarnessTask, harnesses, package_of, tasks_of
-from runs.finding import placed
-from runs.finding.benchmarks import candidates
+from runs.finding.benchmarks import candidates, placed
 from runs.finding.benchmarks.candidates import Candidate
 from runs.finding.benchmarks.names import Target
 from runs.finding.datasets import Named

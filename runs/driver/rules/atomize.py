@@ -15,7 +15,6 @@ from runs.compute.table import COMPUTE
 from runs.context import Context, PhaseError
 from runs.driver.base import Scorer
 from runs.driver.deciding import answer_to
-from runs.driver.rules.find import INSTEAD
 from runs.driver.rules.wishes import NotUnderstood, grader_with
 from runs.models import Run
 from runs.selftest import keeping
@@ -55,7 +54,7 @@ def _named(run: Run, impl: str) -> Impl:
     try:
         return queries.impl(_owner(run), impl, _subset(run))
     except DomainError as error:
-        raise PhaseError(error.code, error.detail, INSTEAD) from None
+        raise PhaseError(error.code, error.detail, MEND) from None
 
 
 def _authored(run: Run, grader: Mapping[str, Any], by: str, threshold: float = 1.0) -> tuple[Impl, bool]:

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from django.db.models import Q
+
 from accounts.principal import Principal
 from kernel.errors import DomainError
 from registry import catalog, visibility
-from runs import limits, providers, suts
+from runs import launch_options, limits, providers, suts
 from runs.context import Context, PhaseError
 from runs.driver.base import Asks, Found
 from runs.driver.deciding import split_hints
@@ -19,7 +21,15 @@ from runs.schemas import Sut
 from runs.sources.troubles import SourceError
 from secrets_vault.connections import queries as connections
 
-INSTEAD = "Pin a benchmark instead: benchmark=, with subset= and impl= where there are several."
+ADD = (
+    "Add tasks: “Add a subset” on the benchmark's page, or benchwright bench subset create {ref} --slug all "
+    "--file tasks.jsonl."
+)
+FIRST = (
+    "You have no benchmark with tasks yet. Name a well-known one (such as GSM8K or MMLU), or make your own: "
+    "/benchmarks, or benchwright bench create."
+)
+_NAMED = 3  # own benchmarks that a hint names
 _MODEL = 'Name it in the words, like "gpt-4o-mini via OpenRouter", or launch with sut={"model": …, "provider": …}.'
 _NUMBER = 'Say it in the words, like "50 samples", or launch with limits={"run": {"tasks": 50}}.'
 _CEILING = (
@@ -33,8 +43,8 @@ async def find(context: Context) -> Found:
 
     Raises Asks (there are choices), PhaseError (there are none): ``unresolved_request``, ``unclear_benchmark``,
     ``harness_only``, ``several_benchmarks``, ``unclear_part``, ``several_subsets``, ``no_model``, ``unclear_model``,
-    ``unclear_limit``, ``unclear_ceiling``; those of docs/sources.md where the Hub can't be asked and nothing else was
-    found.
+    ``unclear_limit``, ``unclear_ceiling``, ``rows_unavailable``; those of docs/sources.md where the Hub can't be asked
+    and nothing else was found.
     """
     run = context.run
     known = await context.orm(known_to, run)
@@ -43,7 +53,7 @@ async def find(context: Context) -> Found:
     if reading.problem is not None and reading.problem.unknown:
         reading = await _searched(context, known, reading)
     if reading.problem is not None:
-        raise _trouble(reading.problem)
+        raise _trouble(reading.problem, known)
     assert reading.source is not None
     doc: dict[str, Any] = {
         "request": run.request,
@@ -67,7 +77,7 @@ async def _searched(context: Context, known: Known, reading: Reading) -> Reading
     except SourceError as trouble:
         if problem.code != "unresolved_request":
             return reading  # a question that can be answered without the Hub
-        raise _unasked(problem, trouble) from None
+        raise _unasked(problem, trouble, known) from None
     if hits.taken is None or problem.code != "unresolved_request" or problem.choices:
         return replace(reading, problem=hub_names.extended(problem, hits))
     hints, chosen = split_hints(run.hints)
@@ -88,7 +98,8 @@ def known_to(run: Run) -> Known:
 def _capped(run: Run) -> frozenset[str]:
     level = limits.parse(run.limits).run
     money = level.cost is not None or level.model_cost is not None
-    return frozenset([*["money"] * money, *["time"] * (level.duration is not None)])
+    tasks = level.tasks is not None or launch_options.metadata_cap(run.metadata) is not None
+    return frozenset([*["money"] * money, *["time"] * (level.duration is not None), *["tasks"] * tasks])
 
 
 def answers(run: Run) -> list[str]:
@@ -97,16 +108,22 @@ def answers(run: Run) -> list[str]:
 
 
 def _benchmarks(owner: Principal) -> list[KnownBenchmark]:
-    """With the subsets that can run. Those that hold a catalogue entry's rows are found by that entry."""
+    """With the subsets that can run. Those that hold a catalogue entry's rows are found by that entry. The caller's own
+    without any subset that can run are there too: a request that names one is told so.
+    """
+    full = set()
     subsets: dict[str, list[KnownSubset]] = {}
     rows = visibility.subsets(owner).filter(state="ready", task_count__gt=0).order_by("created_at", "pk")
     for pk, benchmark, slug, name, source in rows.values_list("pk", "benchmark_id", "slug", "name", "source"):
+        full.add(benchmark)
         if (source or {}).get("kind") != "catalogue":
             place = f"{source['kind']}:{source['ref']}" if source else ""
             subsets.setdefault(benchmark, []).append(KnownSubset(pk, slug, name, place))
-    seen = visibility.benchmarks(owner).filter(pk__in=subsets).values_list("pk", "name", "owner_id")
+    mine = Q(owner=owner.account) & ~Q(pk__in=full)
+    seen = visibility.benchmarks(owner).filter(Q(pk__in=subsets) | mine).values_list("pk", "name", "owner_id")
     return [
-        KnownBenchmark(pk, name, by == owner.account.pk, tuple(subsets[pk])) for pk, name, by in seen.order_by("pk")
+        KnownBenchmark(pk, name, by == owner.account.pk, tuple(subsets.get(pk, ())))
+        for pk, name, by in seen.order_by("pk")
     ]
 
 
@@ -122,8 +139,21 @@ def _reachable(owner: Principal) -> frozenset[str]:
     return frozenset(found)
 
 
-def _trouble(problem: Problem) -> Asks | PhaseError:
-    hint = _HINTS.get(problem.code, INSTEAD)
+def instead(known: Known) -> str:
+    """What can be run: the caller's own benchmarks by name, or how to come to one."""
+    own = [one for one in known.benchmarks if one.own and one.subsets]
+    if not own:
+        return FIRST
+    named = ", ".join(f"{one.name} ({one.id})" for one in own[:_NAMED])
+    more = f" and {len(own) - _NAMED} more (benchwright bench list)" if len(own) > _NAMED else ""
+    return f"Name a well-known benchmark (such as GSM8K or MMLU), or one of yours: {named}{more}."
+
+
+def _trouble(problem: Problem, known: Known) -> Asks | PhaseError:
+    hint = _HINTS.get(problem.code) or instead(known)
+    if problem.code == "rows_unavailable":
+        empty = next(one.id for one in known.benchmarks if f"({one.id})" in problem.question)
+        hint = f"{ADD.format(ref=empty)} {instead(known)}"
     if not problem.choices:
         return PhaseError(problem.code, problem.question, hint)
     question = {"question": problem.question, "choices": list(problem.choices)}
@@ -136,10 +166,10 @@ def _listed(problem: Problem) -> str:
     return f"It may mean: {listed}. {how}"
 
 
-def _unasked(problem: Problem, trouble: SourceError) -> Asks | PhaseError:
+def _unasked(problem: Problem, trouble: SourceError, known: Known) -> Asks | PhaseError:
     """Nobody knows whether there is such a benchmark: the way to the Hub is at fault, not the request."""
     words = f"{problem.question} Whether the Hugging Face Hub knows it can't be told: {trouble.message}"
-    hint = f"{trouble.hint} {INSTEAD}"
+    hint = f"{trouble.hint} {instead(known)}"
     if not problem.choices:
         return PhaseError(trouble.code, words, hint)
     return Asks(trouble.code, {"question": words, "choices": list(problem.choices)}, f"{_listed(problem)} {hint}")

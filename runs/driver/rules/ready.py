@@ -41,8 +41,9 @@ def _only(benchmark: Benchmark, found: list[Subset], part: Any) -> Subset:
     if not found:
         raise PhaseError(
             "rows_unavailable",
-            f"The benchmark {benchmark.name} has no subset that can run.",
-            "Upload rows to it (benchmarks.subsets.create), or finish the upload that is under way.",
+            f"{benchmark.name} ({benchmark.pk}) has no tasks yet.",
+            f"Add a subset (“Add a subset” on its page, or benchwright bench subset create {benchmark.pk}), "
+            "or finish its upload.",
         )
     fitting = [one for one in found if part and _folded(part) in (_folded(one.slug), _folded(one.name))]
     if len(fitting) == 1:

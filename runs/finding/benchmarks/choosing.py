@@ -99,7 +99,8 @@ def _subset(target: Target, part: str | None, confidence: float, reason: str) ->
         return Outcome((candidates.of(target, subsets[0].id, confidence, reason),))
     listed = tuple(candidates.of(target, one.id, HINTED, "a subset of it") for one in subsets[:SHOWN])
     if not listed:
-        return Outcome((), "unresolved_request", f"{target.name} has no subset that can run.")
+        words = f"{target.name} ({target.known.id}) has no tasks yet: add a subset to it, or finish its upload."
+        return Outcome((), "rows_unavailable", words)
     return Outcome(listed, "several_subsets", f"{target.name} has several subsets. Which one?")
 
 

@@ -117,6 +117,9 @@ def index(known: Known) -> Index:
     made = _of_the_catalogue().copied()
     for benchmark in known.benchmarks:
         target = Target(benchmark=benchmark)
+        if not benchmark.subsets:
+            _add_empty(made, benchmark, target)
+            continue
         made.add(benchmark.name, _Name(target, OWN if benchmark.own else OTHERS))
         made.add_pieces(benchmark.name, target, PIECE if benchmark.own else HINTED, HINTED)
         made.add(benchmark.id, _Name(target, OWN), slips=False)
@@ -127,6 +130,13 @@ def index(known: Known) -> Index:
         if squash(name) not in made.whole:
             made.add(name, _Name(target, PIECE, part=subset), slips=False)
     return made
+
+
+def _add_empty(made: Index, benchmark: KnownBenchmark, target: Target) -> None:
+    """One without tasks is known, to be told; it never stands in the way of one that the catalogue knows."""
+    if squash(benchmark.name) not in _of_the_catalogue().whole:
+        made.add(benchmark.name, _Name(target, OWN))
+    made.add(benchmark.id, _Name(target, OWN), slips=False)
 
 
 def _add_without_owner(made: Index, benchmark: KnownBenchmark, target: Target) -> None:

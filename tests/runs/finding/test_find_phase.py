@@ -154,14 +154,46 @@ def test_it_fails_with_the_candidates_where_nobody_is_there(
 def test_it_fails_plainly_where_there_is_no_candidate(alice: User, work: Work) -> None:
     run = work(bound(alice, "Is it any good?", metadata={"autonomous": False}))
     assert (run.status, run.error["code"]) == ("failed", "unresolved_request")
-    assert "Pin a benchmark" in run.error["hint"]
+    assert "You have no benchmark with tasks yet. Name a well-known one (such as GSM8K or MMLU)" in run.error["hint"]
+    made = a_benchmark(alice, "Capitals", "easy")
+    run = work(bound(alice, "Is it any good?"))
+    assert f"or one of yours: Capitals ({made.pk})." in run.error["hint"]
+
+
+def test_an_own_benchmark_without_tasks_is_named_as_such_and_never_run(alice: User, bob: User, work: Work) -> None:
+    made = launched.benchmark(alice, name="Capitals")
+    run = work(bound(alice, "Run my Capitals, first 5"))
+    assert (run.status, run.error["code"]) == ("failed", "rows_unavailable")
+    assert f"Capitals ({made.pk}) has no tasks yet" in run.error["message"]
+    assert f"benchwright bench subset create {made.pk}" in run.error["hint"]
+    run = work(bound(bob, "Run Capitals"))
+    assert run.error["code"] != "rows_unavailable", "what others have not filled is not told"
+    launched.benchmark(alice, name="GSM8K")
+    told = found(work(bound(alice, "Run GSM8K")))
+    assert any("Your own GSM8K" in note and "has no tasks yet" in note for note in told["notes"])
+
+
+def test_a_quick_check_is_a_small_run_that_says_so(alice: User, work: Work) -> None:
+    a_benchmark(alice, "Capitals", "easy")
+    told = found(work(bound(alice, "quick check of Capitals")))
+    assert told["limit"] == 20
+    assert any("“quick check” is read as the first 20 tasks" in note for note in told["notes"])
+    launch_says = found(work(bound(alice, "quick check of Capitals", limits={"run": {"tasks": 1}})))
+    assert launch_says["limit"] is None
+
+
+def test_other_money_than_dollars_is_refused_by_name(alice: User, work: Work) -> None:
+    run = work(bound(alice, "GSM8K for at most 5 €"))
+    assert (run.status, run.error["code"]) == ("failed", "unclear_ceiling")
+    assert "costs are counted in US dollars, and no other currency is converted" in run.error["message"]
+    assert "run.cost" in run.error["hint"]
 
 
 def test_it_can_not_say_that_there_is_no_such_benchmark_where_the_hub_is_out_of_reach(alice: User, work: Work) -> None:
     run = work(bound(alice, "Run FrontierMath", metadata={"autonomous": False}))
     assert (run.status, run.error["code"]) == ("failed", "egress_unavailable")
     assert "Nobody here knows FrontierMath." in run.error["message"]
-    assert "Pin a benchmark" in run.error["hint"]
+    assert "Name a well-known one" in run.error["hint"]
 
 
 def test_it_asks_and_goes_on_with_the_answer(alice: User, work: Work) -> None:

@@ -135,7 +135,7 @@ def test_a_name_that_the_hub_does_not_know_either_is_no_benchmark(
     run = stepping(bound(alice, "Run FrontierMath", metadata={"autonomous": False}))
     assert (run.status, run.error["code"]) == ("failed", "unresolved_request")
     assert "for “FrontierMath” finds nothing like it" in run.error["message"]
-    assert "Pin a benchmark" in run.error["hint"]
+    assert "Name a well-known one" in run.error["hint"]
 
 
 def test_a_name_like_a_known_one_is_offered_beside_it(alice: User, hub: HuggingFaceTwin, stepping: Step) -> None:
@@ -159,7 +159,7 @@ def test_a_hub_that_fails_is_no_word_that_there_is_no_benchmark(
     run = stepping(bound(alice, "Run ZebraLogic"))
     assert (run.status, run.error["code"]) == ("failed", code)
     assert "Whether the Hugging Face Hub knows it can't be told" in run.error["message"]
-    assert "Pin a benchmark" in run.error["hint"]
+    assert "Name a well-known one" in run.error["hint"]
 
 
 def test_a_hub_that_is_busy_for_a_moment_is_asked_again(alice: User, hub: HuggingFaceTwin, stepping: Step) -> None:
