@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.pages.viewers import signed_in, viewer
 from kernel.errors import DomainError
 from registry import authoring, queries
+from registry.linting import lint
 from registry.models import Benchmark
 from registry.pages import forms, lists
 from registry.pages.forms import Form
@@ -152,7 +153,7 @@ def scorer_new(request: HttpRequest, subset_id: str) -> HttpResponse:
     if request.method == "POST":
         made = forms.make_scorer(principal, subset_id, form, scorer)
         if made is not None:
-            for one in forms.scorer_warnings(made)[:_TOLD]:
+            for one in lint.of_impl(made.impl)[:_TOLD]:
                 messages.warning(request, f"Line {one['line']}: {one['words']} {one['hint']}")
             return redirect("scorer", impl_id=made.impl_id)
     context = {"subset": found, "benchmark": found.benchmark, "scorer": scorer.shown(), "refused": bool(scorer.errors)}

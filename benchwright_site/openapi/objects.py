@@ -122,7 +122,7 @@ OBJECTS: dict[str, Schema] = {
         updated_at=TIME,
         warnings={
             **array(ref("LintFinding")),
-            "description": "What is likely to score wrongly; only where code was just sent.",
+            "description": "What is likely to score wrongly, by line; never in lists, nor where there is nothing.",
         },
     ),
     "Verdict": thing(

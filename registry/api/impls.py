@@ -11,7 +11,7 @@ from accounts.idempotency import idempotent
 from kernel import listing, paging
 from kernel.bodies import body_limit
 from registry import queries, scorers
-from registry.linting.lint import facts_of_subset, lint
+from registry.linting.lint import of_impl
 from registry.models import ImplRegistration
 from registry.representation import check_match, expanded, shown
 from registry.schemas import ImplBody, ImplPatch
@@ -59,15 +59,12 @@ def create(request: HttpRequest, body: ImplBody) -> HttpResponse:
         judge=body.judge.model_dump() if body.judge else None,
         isolation=body.isolation,
     )
-    found = _object(request, made)
-    if body.code is not None and (warnings := lint(made.impl.code, facts_of_subset(made.impl.subset))):
-        found["warnings"] = warnings
-    return shown(request, found, made.updated_at, 201)
+    return shown(request, _object(request, made), made.updated_at, 201)
 
 
 @router.get("/impls/{impl_id}", auth=allows_public("registry:read"), response=Any)
 def impl(request: HttpRequest, impl_id: str) -> HttpResponse:
-    """One scorer, without its code. `expand=subset`."""
+    """One scorer, without its code. `expand=subset`. `warnings` tell what is likely to score wrongly, by line."""
     expand = expanded(request, ["subset"])
     found = queries.registration(principal_or_none(request), impl_id)
     return shown(request, _object(request, found, "subset" in expand), found.updated_at)
@@ -114,4 +111,6 @@ for _path, _view in (("/registry/impls/{impl_id}", impl), ("/registry/impls/{imp
 def _object(request: HttpRequest, found: ImplRegistration, whole: bool = False) -> dict[str, Any]:
     official = bool(queries.official_among([found.impl_id]))
     subset = subset_object(found.impl.subset) if whole else None
-    return impl_object(found, principal_or_none(request), official=official, subset=subset)
+    one = impl_object(found, principal_or_none(request), official=official, subset=subset)
+    warnings = of_impl(found.impl)
+    return {**one, "warnings": warnings} if warnings else one

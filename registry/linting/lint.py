@@ -6,10 +6,11 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from registry.models import Subset, Task
+from registry.models import Impl, Subset, Task
 
 _CHILD = Path(__file__).parent / "child.py"
 _SECONDS = 10
@@ -46,6 +47,18 @@ def lint(code: str, facts: Facts | None = None) -> list[dict[str, Any]]:
     except (subprocess.TimeoutExpired, ValueError):
         return []
     return answer if isinstance(answer, list) else []
+
+
+def of_impl(impl: Impl) -> list[dict[str, Any]]:
+    """The findings of a registered scorer on its subset; [] where it is compiled from a grader, which is our own."""
+    return [] if impl.grader is not None else list(_kept(impl.pk, impl.subset.revision))
+
+
+@lru_cache(maxsize=256)
+def _kept(impl_id: str, _revision: int) -> tuple[dict[str, Any], ...]:
+    """Neither the code of an impl nor the rows of a revision change, and a page need not read them twice."""
+    impl = Impl.objects.select_related("subset").get(pk=impl_id)
+    return tuple(lint(impl.code, facts_of_subset(impl.subset)))
 
 
 def facts_of_subset(subset: Subset) -> Facts:

@@ -13,7 +13,6 @@ from accounts.principal import Principal
 from kernel import bodies
 from kernel.errors import DomainError, invalid
 from registry import authoring, scorers
-from registry.linting.lint import facts_of_subset, lint
 from registry.models import Benchmark, ImplRegistration, Subset
 from registry.pages import rows_file, uploading
 from registry.pages.rows_file import FileFaults, Found
@@ -152,9 +151,3 @@ def make_scorer(principal: Principal, subset_id: str, form: Form, scorer: Scorer
         if not scorer.refuse(refusal):
             form.refuse(refusal)
     return None
-
-
-def scorer_warnings(made: ImplRegistration) -> list[dict[str, Any]]:
-    """What is likely to score wrongly in pasted code; a compiled grader is our own."""
-    impl = made.impl
-    return [] if impl.grader is not None else lint(impl.code, facts_of_subset(impl.subset))

@@ -10,6 +10,7 @@ from django.db.models import Aggregate, Count, Q, QuerySet, Sum
 
 from accounts.principal import Principal
 from registry import queries, verdicts, visibility
+from registry.linting import lint
 from registry.models import Benchmark, ImplRegistration
 
 BENCHMARKS, ROWS, MOST = 24, 25, 10**6
@@ -149,6 +150,7 @@ def scorer(principal: Principal | None, impl_id: str) -> dict[str, Any]:
         "own": principal is not None and found.owner_id == principal.account.pk,
         "lines": impl.code.count("\n") + 1,
         "grader": json.dumps(impl.grader, indent=2, ensure_ascii=False) if impl.grader else "",
+        "warnings": lint.of_impl(impl),
         "verdict": verdicts.of_impl(impl, principal),
         "tested": None if impl.verdict is None else datetime.fromisoformat(impl.verdict["at"]),
     }

@@ -275,6 +275,14 @@ def test_code_can_be_pasted_and_is_read_back(browser: Client, above: Benchmark) 
     assert "class Task(BenchTask):" in text(browser, f"/registry/scorers/{impl.pk}")
 
 
+def test_the_page_of_a_scorer_tells_what_may_score_wrongly_by_line(browser: Client, above: Benchmark) -> None:
+    odd = CODE[: CODE.index("    def score")] + "    def score(self, index, output, expected):\n        return 1.0\n"
+    assert browser.post(new(above), filled(kind="code", code=odd)).status_code == 302
+    page = text(browser, f"/registry/scorers/{Impl.objects.get().pk}")
+    assert "What may score wrongly" in page
+    assert re.search(r"Line (8|9)\b", page)
+
+
 def test_a_mistake_in_the_code_shows_its_line_and_stores_nothing(browser: Client, above: Benchmark) -> None:
     broken = CODE.replace("def score", "def score(")
     answer = browser.post(new(above), filled(kind="code", code=broken.replace("\n", "\r\n")))

@@ -107,6 +107,11 @@ def test_scorers_are_registered_listed_and_read_back(twin: Any, reply: Any, call
     told = call("bench", "impl", "create", "sub_1", "--file", "task_impl.py")
     assert told.code == 0
     assert "task_impl.py:7: error: It is always 1. Compare." in told.err
+    twin.on("GET", "/impls/imp_2", reply({"id": "imp_2", "warnings": [odd]}))
+    shown = call("bench", "impl", "show", "imp_2", "--output", "table")
+    assert "task_impl.py:7: error: It is always 1. Compare." in shown.err
+    assert "warnings" not in shown.out
+    assert json.loads(call("bench", "impl", "show", "imp_2", "--output", "json").out)["warnings"] == [odd]
     assert call("bench", "impl", "code", "imp_1").out == "# é\n"
 
 

@@ -37,9 +37,14 @@ def create(subset: str, path: str, network: tuple[str, ...], **options: Any) -> 
     state = state_of()
     impls = state.client().impls
     made = impls.create(subset, files.text(path), network=list(network) or None, **options)
-    for warning in made.get("warnings") or ():
-        note(f"{path}:{warning['line']}: {warning['level']}: {warning['words']} {warning['hint']}")
+    _warn(made, path)
     show(state, made, FIELDS)
+
+
+def _warn(impl: Any, path: str) -> None:
+    """What is likely to score wrongly, as a compiler tells it."""
+    for warning in impl.get("warnings") or ():
+        note(f"{path}:{warning['line']}: {warning['level']}: {warning['words']} {warning['hint']}")
 
 
 @click.command("ls", cls=Command)
@@ -56,7 +61,9 @@ def list_impls(subset: str) -> None:
 def show_impl(impl: str) -> None:
     """One scorer."""
     state = state_of()
-    show(state, state.client().impls.get(impl))
+    found = state.client().impls.get(impl)
+    _warn(found, "task_impl.py")
+    show(state, found, [name for name in found if name != "warnings"])  # a table has no room for them
 
 
 @click.command("code", cls=Command)
