@@ -24,7 +24,10 @@ from benchmarks.chaos.world import Customer, Launched, Twin, customer_of
 from benchwright_site import spool
 from tests.operations.serving import Server, serving, until
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="watches processes through /proc")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self").exists(), reason="watches processes through /proc"),
+    pytest.mark.long,
+]
 LEASE_SECONDS = 2
 
 

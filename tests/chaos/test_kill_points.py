@@ -31,12 +31,21 @@ HALT = "import sys, django; django.setup(); from runs.halting import request_hal
 
 
 def counts(points: tuple[str, ...], *first: pytest.MarkDecorator) -> list[object]:
-    """The first passing of each point in every test run (``first``: its marks), later ones in `make chaos`."""
+    """The first passing of each third point in every test run (``first``: its marks), of all among the longest,
+
+    and later passings in `make chaos`.
+    """
     return [
-        pytest.param(point, count, marks=[pytest.mark.chaos] if count > 1 else [*first], id=f"{point}-{count}")
-        for point in points
+        pytest.param(point, count, marks=_marks(at, count, first), id=f"{point}-{count}")
+        for at, point in enumerate(points)
         for count in PASSINGS.get(point, (1,))
     ]
+
+
+def _marks(at: int, count: int, first: tuple[pytest.MarkDecorator, ...]) -> list[pytest.MarkDecorator]:
+    if count > 1:
+        return [pytest.mark.chaos]
+    return [*first, *([pytest.mark.long] if at % 3 else [])]
 
 
 def seeds(*values: int) -> list[object]:
@@ -112,6 +121,7 @@ def ended(rig: Rig, hit: set[int]) -> bool:
     return hit <= done and bool(ordinals(rig, "MaterializeTaskStarted") - done)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("cells", "least", "seed"),
     [(16, 2, 0), *(pytest.param(200, 12, seed, marks=pytest.mark.chaos) for seed in (1, 2, 3, 4))],

@@ -22,7 +22,7 @@ from tests.factories import planned
 from tests.factories.processes import GatewayProcess, Model, launch
 from tests.twins.openai_twin import Fault
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 COPIES, DROPPED, WORKERS = 3, 0.1, 3
 
 

@@ -13,7 +13,7 @@ from tests.chaos.test_kill_points import counts
 from tests.factories import planned
 from tests.factories.processes import GatewayProcess, Model
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 OWN = ("Q1", "Q2")
 SHARED = ("P2", "P5", "P6")  # with every run
 FOUND = {"find": {}, "analyze": {"kind": "math", "chance": 0.0, "grader": {"kind": "numeric"}}}

@@ -17,7 +17,7 @@ from tests.factories import launched, planned
 from tests.factories.processes import ASK, GatewayProcess, Model, launch
 from tests.twins.openai_twin import Fault
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 OWN = ("R1",)
 SHARED = ("P1", "P2", "P6", "P7", "F1")  # with every run
 

@@ -105,6 +105,7 @@ def test_a_secret_opens_a_gated_data_set_and_goes_nowhere_else(
     assert stepping(fetching(bob, QUIZ)).error["code"] == "rows_gated"  # not served from what alice may read
 
 
+@pytest.mark.long
 def test_the_built_in_hosts_are_closed_to_scorers(
     alice: User, gateway: GatewayProcess, hosts: Hosts, stepping: Step
 ) -> None:
@@ -151,6 +152,7 @@ asyncio.run(main(*sys.argv[1:4]))
     assert "nobody has a way out as 'score'" in said("score", "score")
 
 
+@pytest.mark.long
 def test_it_begins_again_after_the_gateway_was_killed(
     alice: User, gateway: GatewayProcess, hosts: Hosts, stepping: Step
 ) -> None:

@@ -20,6 +20,8 @@ from tests.egress.running import REACHING
 from tests.operations.serving import Server, alive, environment, manage, serving, until
 from tests.twins.hosts_twin import Hosts
 
+pytestmark = pytest.mark.long
+
 SCOPES = "runs:read,runs:write,artifacts:read,secrets:read,secrets:write,registry:read,registry:publish"
 MARK = b"-m\0egress\0"
 

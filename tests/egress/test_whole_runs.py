@@ -47,6 +47,7 @@ def test_it_reaches_what_its_scorer_declares_and_nothing_else(
     assert sorted(told) == sorted(blocked)
 
 
+@pytest.mark.long
 def test_it_sees_what_a_scorer_tries_where_nothing_is_open(
     alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts
 ) -> None:
@@ -73,6 +74,7 @@ def test_it_sees_what_a_scorer_tries_where_nothing_is_open(
     assert sorted(told) == ["b.test", "plain.test"]
 
 
+@pytest.mark.long
 def test_a_host_that_is_allowed_meanwhile_opens(alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts) -> None:
     """The first request finds everything shut; then an entry is made, and the same run gets through."""
     hosts.forget()
@@ -168,6 +170,7 @@ def test_extract_and_score_have_no_way_out(alice: User, gateway: GatewayProcess,
     assert work(run).passed == 1
 
 
+@pytest.mark.long
 def test_a_solve_that_is_kept_from_its_host_is_no_wrong_answer(
     alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts
 ) -> None:
@@ -184,6 +187,7 @@ def test_a_solve_that_is_kept_from_its_host_is_no_wrong_answer(
     assert "host_blocked" in rows[0].error_message
 
 
+@pytest.mark.long
 def test_it_goes_on_after_the_gateway_was_killed(
     alice: User, gateway: GatewayProcess, work: Work, hosts: Hosts
 ) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from runs.gateway.breaker import BREAK_AFTER
 from runs.gateway.pace import START, Pace
 from tests.gateway.conftest import Bench
@@ -119,6 +121,7 @@ async def test_it_gives_a_slot_on_when_its_taker_is_gone() -> None:
     assert pace.open == START
 
 
+@pytest.mark.long
 async def test_h22_nobody_runs_into_the_wall(bench: Bench, provider: OpenAITwin) -> None:
     """A provider that takes 4 at once and 429s the rest with Retry-After: all calls end well, few are refused."""
     limit, refused = 4, 0
@@ -137,6 +140,7 @@ async def test_h22_nobody_runs_into_the_wall(bench: Bench, provider: OpenAITwin)
 
 
 # --- one key, two models --------------------------------------------------------------------------------------------
+@pytest.mark.long
 async def test_h22_a_throttled_model_does_not_slow_a_healthy_one_on_the_same_key(
     keyed_runs: Any, keyed_provider: OpenAITwin
 ) -> None:

@@ -228,6 +228,7 @@ def test_a_halted_run_keeps_what_it_has(bw: Benchwright, first: Any, model: Mode
     assert summary.bounds.worst < summary.bounds.best
 
 
+@pytest.mark.long
 def test_6_5_publishing_a_run_makes_its_benchmark_public(server: Server, bw: Benchwright, first: Any) -> None:
     with new_client(server, "stranger@example.org") as stranger:
         with pytest.raises(NotFoundError):

@@ -13,7 +13,10 @@ import pytest
 
 from tests.operations.serving import MARKS, Server, alive, manage, serving, until
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="watches processes through /proc")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self").exists(), reason="watches processes through /proc"),
+    pytest.mark.long,
+]
 EMAIL = "op@example.org"
 
 

@@ -129,6 +129,7 @@ def test_a_wrong_model_is_told_with_what_to_send(
     assert 'send os.environ["BW_MODEL_MODEL"] as the model' in told.error_message
 
 
+@pytest.mark.long
 def test_an_answer_that_is_far_too_large_ends_its_own_cell_at_once(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
 ) -> None:

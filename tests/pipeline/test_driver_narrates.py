@@ -13,6 +13,7 @@ from tests.factories import runs as make
 from tests.factories.processes import GatewayProcess, Model
 from tests.pipeline.test_llm_driver import Drafts
 from tests.pipeline.test_whole_runs import with_a_key
+from tests.sampling import every
 from tests.twins.openai_twin import Fault
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -117,7 +118,7 @@ def test_a_claim_that_the_facts_do_not_bear_is_repaired_once(asked: Any) -> None
     assert "“most” in “most tasks failed”" in blamed
 
 
-@pytest.mark.parametrize("reply", [WRONG, CLAIMED, "I would rather sing.", {"result": {"text": ""}}])
+@pytest.mark.parametrize("reply", every(2, [WRONG, CLAIMED, "I would rather sing.", {"result": {"text": ""}}]))
 def test_after_that_the_built_in_words_are_told_and_labelled(asked: Any, api: Any, alice: User, reply: Any) -> None:
     run, drafts, ask = asked(reply)
     told = ask().json
@@ -160,6 +161,7 @@ def test_a_reached_ceiling_keeps_the_driver_from_being_asked(asked: Any) -> None
     assert drafts.asked == []
 
 
+@pytest.mark.long
 def test_a_driver_that_cannot_be_asked_is_no_error(asked: Any, model: Model) -> None:
     run, _, ask = asked(GOOD, driver={"model": "gpt-5", "provider": "openai"})
     told = ask().json

@@ -13,7 +13,7 @@ from tests.factories.processes import GatewayProcess, Model
 from tests.pipeline.test_whole_runs import whole, with_a_key
 from tests.twins.openai_twin import Fault
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 ENDLESS = textwrap.dedent("""
     import os, requests
     from bench_task import BenchTask

@@ -13,6 +13,7 @@ from runs.fingerprint import fingerprint
 from runs.models import Run, TaskResult
 from runs.objects import run_object
 from tests.factories.processes import GatewayProcess, Model, launch
+from tests.sampling import every
 from tests.twins.openai_twin import Fault
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -24,7 +25,7 @@ OTHER = {"id": "c1", "type": "function", "function": {"name": "add", "arguments"
 
 @pytest.mark.parametrize(
     ("kind", "input", "expected", "right", "wrong"),
-    [
+    every(4, [
         ("exact", "Say yes", "yes", {"content": "yes"}, {"content": "no"}),
         ("contains", "Say yes", "yes", {"content": "Well, yes."}, {"content": "Well, no."}),
         ("numeric", "2 + 2", 4, {"content": "It is 4."}, {"content": "It is 5."}),
@@ -37,7 +38,7 @@ OTHER = {"id": "c1", "type": "function", "function": {"name": "add", "arguments"
          {"content": "```python\nimport os\nos._exit(0)\n```"}),
         ("tool_calls", {"question": "Add 1", "tools": [TOOL]}, [{"add": {"a": [1]}}],
          {"content": None, "tool_calls": [CALL]}, {"content": None, "tool_calls": [OTHER]}),
-    ],
+    ]),
 )  # fmt: skip
 def test_a_right_answer_passes_and_a_wrong_one_fails(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run],
@@ -53,7 +54,7 @@ def test_a_right_answer_passes_and_a_wrong_one_fails(
     assert (run.status, run.passed, run.failed) == ("ok", 1, 1), list(told)
 
 
-@pytest.mark.parametrize("params", [{}, {"temperature": 0.7}, {"temperature": None, "seed": 3}])
+@pytest.mark.parametrize("params", every(3, [{"temperature": None, "seed": 3}, {"temperature": 0.7}, {}]))
 def test_what_is_told_of_the_sampling_is_what_the_provider_was_sent(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], params: dict[str, Any]
 ) -> None:

@@ -27,7 +27,7 @@ from tests.twins import judges
 from tests.twins.judges import INJECTIONS
 from tests.twins.openai_twin import Fault, Seen
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 RUBRIC = "The answer names Paris as the capital of France."
 RIGHT, WRONG = "The capital of France is Paris.", "The capital of France is Lyon."
 HARMLESS = "it lies where the Rhône and the Saône meet."

@@ -77,6 +77,7 @@ def test_the_first_cells_come_first_stay_and_are_what_the_estimate_is_made_of(
     assert run.findings["analyze"] == FOUND["analyze"], "the guess stays what it was"
 
 
+@pytest.mark.long
 def test_unlike_cells_make_a_range(start: Start, model: Model, work: Callable[..., Run]) -> None:
     model.rule = lambda question: told(question, 10 * (1 + int(question.split("+")[0]) % 5))
     run = work(start())
@@ -94,6 +95,7 @@ def test_probes_are_first_trials_of_different_tasks(start: Start, work: Callable
     assert begun == {0, 3, 6, 9, 12}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [1, 2, 4])
 def test_a_run_of_few_cells_is_all_probes(start: Start, work: Callable[..., Run], rows: int) -> None:
     run = work(start(rows))
@@ -115,6 +117,7 @@ def test_a_ceiling_that_it_comes_to_is_told_and_only_the_ceiling_halts(start: St
     assert "2000" not in exceeded["words"], "whoever sees the run sees its events, and not its ceilings"
 
 
+@pytest.mark.long
 def test_probes_without_an_answer_tell_nothing(start: Start, model: Model, work: Callable[..., Run]) -> None:
     broken = {"0 + 1", "1 + 1"}
     model.rule = lambda question: Fault(400) if question in broken else told(question)
@@ -127,6 +130,7 @@ def test_probes_without_an_answer_tell_nothing(start: Start, model: Model, work:
     assert run.findings["materialize"] == {"probes": {"asked": 5, "measured": 0}, "estimate": None, "exceeds": []}
 
 
+@pytest.mark.long
 def test_a_straggler_holds_nobody_up_for_long(
     start: Start, model: Model, work: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def meanwhile(model: Model, calls: int, act: Callable[[], object]) -> tuple[thre
     return thread, done
 
 
+@pytest.mark.long
 def test_g06_rotating_the_key_spares_the_run_that_goes(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
 ) -> None:

@@ -17,6 +17,7 @@ from secrets_vault import sealing, vault
 from secrets_vault.models import Secret
 from tests.factories import launched
 from tests.factories.processes import GatewayProcess
+from tests.sampling import every
 
 pytestmark = pytest.mark.django_db(transaction=True)
 VALUE = "kv/3fA9sQ7xLm2+t8Rw"
@@ -62,7 +63,7 @@ PLANTED: dict[str, Callable[[Run], object]] = {
 }
 
 
-@pytest.mark.parametrize("where", PLANTED)
+@pytest.mark.parametrize("where", every(4, PLANTED))
 def test_a_run_that_holds_a_value_is_not(
     alice: User, kept: Secret, api: Callable[..., Any], gateway: GatewayProcess, where: str
 ) -> None:

@@ -173,6 +173,7 @@ def test_a_scorer_that_does_not_load_fails_the_run_before_a_call_is_paid(
     assert model.calls == 0
 
 
+@pytest.mark.long
 def test_waiting_for_the_provider_is_not_the_attempts_time(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
 ) -> None:
@@ -214,6 +215,7 @@ def test_a_cost_ceiling_keeps_and_scores_what_is_paid_for(
     assert run.skipped == 30 - run.passed
 
 
+@pytest.mark.long
 def test_cells_that_had_begun_are_told_from_those_that_had_not(
     alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run]
 ) -> None:

@@ -48,6 +48,7 @@ def launch_and_die(point: str, bearer: str, body: dict[str, object]) -> subproce
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("point", "runs"), [("L1", 0), ("L2", 0), ("L4", 1), ("L5", 1)])
 def test_a_launch_that_is_killed_is_whole_or_not_there(
     alice: User, token: object, point: str, runs: int, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,7 @@ from runs.selftest.panel import DUMMIES, NOISE_BYTES
 from tests.registry.scorer_corpus import scorer
 from tests.registry.scorers_wrong import UNSEEN
 from tests.runs.selftest.conftest import by_code, by_grader, choices, named, numbers, texts
+from tests.sampling import every
 from tests.sandbox import guide
 
 CALLS = [
@@ -42,7 +43,7 @@ GRADED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("grader", "rows"), GRADED, ids=[json.dumps(grader) for grader, _ in GRADED])
+@pytest.mark.parametrize(("grader", "rows"), every(2, GRADED), ids=[json.dumps(grader) for grader, _ in GRADED])
 async def test_j08_right_answers_score_one_on_every_row(proved, grader, rows) -> None:
     verdict = await proved(by_grader(grader, rows))
     assert (verdict["badge"], verdict["ok"], verdict["rows"], verdict["of"]) == ("proven", True, len(rows), len(rows))
@@ -50,7 +51,7 @@ async def test_j08_right_answers_score_one_on_every_row(proved, grader, rows) ->
     assert gold["figures"] == {"derived": len(rows), "passed": len(rows), "rows": len(rows)}
 
 
-@pytest.mark.parametrize(("grader", "rows"), GRADED, ids=[json.dumps(grader) for grader, _ in GRADED])
+@pytest.mark.parametrize(("grader", "rows"), every(5, GRADED), ids=[json.dumps(grader) for grader, _ in GRADED])
 async def test_j07_empty_answers_are_not_rewarded(proved, grader, rows) -> None:
     panel = named(await proved(by_grader(grader, rows)))["null_panel"]
     assert panel["ok"]
@@ -115,7 +116,7 @@ GAMEABLE = {
 }
 
 
-@pytest.mark.parametrize("name", GAMEABLE)
+@pytest.mark.parametrize("name", every(3, GAMEABLE))
 async def test_j07_a_scorer_that_rewards_knowing_nothing_is_gameable(proved, name: str) -> None:
     verdict = await proved(by_code(scorer(GAMEABLE[name]), numbers()))
     assert (verdict["badge"], verdict["ok"]) == ("gameable", False)
@@ -137,7 +138,7 @@ SLOPPY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SLOPPY)
+@pytest.mark.parametrize("name", every(3, SLOPPY))
 async def test_j07_a_scorer_that_reads_the_wrong_candidate_is_not_proven(proved, name: str) -> None:
     body, rows = SLOPPY[name]
     verdict = await proved(by_code(scorer(body), rows()))
@@ -178,7 +179,7 @@ async def test_j07_a_scorer_of_bare_answers_is_proven_with_a_warning(proved, bod
     assert "Beware: the right answer in a sentence scores 0 on 30 of 30 rows" in named(verdict)["reading"]["words"]
 
 
-@pytest.mark.parametrize("name", UNSEEN)
+@pytest.mark.parametrize("name", every(4, UNSEEN))
 async def test_j07_what_no_text_tells_is_told_by_the_run(proved, name: str) -> None:
     body, kind, check = UNSEEN[name]
     rows = {"text": texts, "number": numbers, "letter": choices}[kind]()
@@ -205,7 +206,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", every(3, BROKEN))
 async def test_j08_a_scorer_that_fails_right_answers_is_broken(proved, name: str) -> None:
     body, first = BROKEN[name]
     rows = numbers({"the network": 1, "it ends the process": 12}.get(name, 30))  # each output has a child
