@@ -7,8 +7,8 @@ from typing import Any
 from kernel import strict_json
 from runs.models import Run
 from runs.pages.table import Wanted
-from runs.reporting import cutoff
 from runs.reporting import remedies as mending
+from runs.reporting.failures import cutoff
 from runs.reporting.remedies import Offer
 
 

@@ -15,8 +15,9 @@ from runs.pages.event_words import halt_words
 from runs.pages.launch import again, authored, paying
 from runs.pages.lineage.naming import badges, title
 from runs.pages.vault import hosts
-from runs.reporting import classes, sentences, storing
 from runs.reporting import remedies as mending
+from runs.reporting import sentences, storing
+from runs.reporting.failures import classes
 from runs.review import shapes
 from runs.states import TERMINAL
 from secrets_vault import leases

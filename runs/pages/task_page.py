@@ -10,7 +10,7 @@ from runs import payloads
 from runs.models import Run, TaskResult
 from runs.pages import left, table
 from runs.pages.lineage import naming
-from runs.reporting import classes
+from runs.reporting.failures import classes
 
 FOLD = 1_500  # characters of a value shown before it folds
 LONGEST = 100_000  # characters of a value that a page carries; the API has the rest

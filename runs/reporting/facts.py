@@ -18,7 +18,8 @@ from runs.asked import sampling, scope
 from runs.fingerprint import fingerprint
 from runs.models import ModelCall, Run, TaskResult
 from runs.pages.lineage.naming import title
-from runs.reporting import classes, cutoff, likeness, spread
+from runs.reporting import spread
+from runs.reporting.failures import classes, cutoff, likeness
 from runs.statistics import interval
 from runs.summary import OUTCOMES
 

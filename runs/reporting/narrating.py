@@ -10,7 +10,8 @@ from runs.asked import scope
 from runs.models import Run
 from runs.pages import now, score, words
 from runs.pages.event_words import halt_words
-from runs.reporting import classes, cutoff, remedies
+from runs.reporting import remedies
+from runs.reporting.failures import classes, cutoff
 
 SLICES = ("recent", "all", "failures")
 RECENT = 8  # events that are told

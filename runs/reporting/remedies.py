@@ -13,8 +13,9 @@ from runs import replays, suts
 from runs.models import Run, TaskResult
 from runs.pages import words
 from runs.providers import PROVIDERS, metering
-from runs.reporting import ceilings, classes, cutoff, judges
-from runs.reporting.cutoff import Cutoff
+from runs.reporting import ceilings, judges
+from runs.reporting.failures import classes, cutoff
+from runs.reporting.failures.cutoff import Cutoff
 from secrets_vault.host_policy import entries
 from secrets_vault.host_policy import queries as host_policies
 

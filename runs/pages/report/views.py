@@ -17,7 +17,8 @@ from accounts.principal import Principal
 from kernel.errors import DomainError
 from runs import launching, payloads, queries
 from runs.models import Run
-from runs.reporting import classes, page, remedies, storing
+from runs.reporting import page, remedies, storing
+from runs.reporting.failures import classes
 from runs.review import remarks
 from runs.schemas import LaunchBody
 

@@ -8,7 +8,7 @@ from kernel import clock
 from kernel.money import MICRO_CENTS_PER_DOLLAR
 from runs.models import Run
 from runs.pages.launch.form import Form
-from runs.reporting import likeness
+from runs.reporting.failures import likeness
 from secrets_vault.models import BlockedHost
 from tests.factories import runs as make
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, Exists, Min, OuterRef, Q
 
 from runs.models import ModelCall, Output, Run, TaskResult
-from runs.reporting import likeness
+from runs.reporting.failures import likeness
 from runs.results import shown_message
 
 MEANINGS = {
