@@ -202,7 +202,7 @@ def _reading(outcome: Outcome, counts: quantities.Quantities, known: Known) -> R
         choices = tuple(one.doc() for one in outcome.candidates)
         return replace(made, problem=Problem(outcome.code, outcome.question, choices, outcome.unknown))
     best = outcome.candidates[0]
-    notes = [*made.notes]
+    notes = [*made.notes, *outcome.notes]
     kind, ref = best.source["kind"], best.source["ref"]
     if kind == "catalogue":
         notes += get(ref).notes

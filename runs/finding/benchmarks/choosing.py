@@ -1,12 +1,12 @@
 """From the names in a request to one benchmark and part, or to the question that has to be asked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from registry.catalog import get
 from runs.finding.benchmarks import candidates, doubts, parts, unknown
 from runs.finding.benchmarks.candidates import Candidate
-from runs.finding.benchmarks.names import HINTED, STRONG, Mention, Target, close
+from runs.finding.benchmarks.names import HINTED, SLIPPED, STRONG, Mention, Target, close
 from runs.finding.benchmarks.overlaps import Words, merged, settled
 from runs.finding.datasets import Named
 from runs.finding.vocabulary import FILLERS, OR
@@ -19,13 +19,15 @@ SHOWN = 8  # candidates of one question
 class Outcome:
     """``code`` and ``question`` where it can't be told: then none of ``candidates`` is meant, but one may be chosen.
 
-    ``unknown``: a name in the request that nobody here knows, "" where there is none.
+    ``unknown``: a name in the request that nobody here knows, "" where there is none. ``notes``: what was read as
+    something that it does not quite say.
     """
 
     candidates: tuple[Candidate, ...]
     code: str | None = None
     question: str = ""
     unknown: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def choose(said: Words, found: Sequence[Mention], outright: Sequence[Named]) -> Outcome:
@@ -84,10 +86,30 @@ def _single(mention: Mention, said: Words) -> Outcome:
         )
     lost = parts.unknown(target, said.text, said.words, mention.stop, hits)
     if lost is not None:
-        whole = _one(target, HINTED, "all of it")
-        return Outcome((whole,), "unclear_part", f"{target.name} has no part {lost!r}. Is all of it meant?")
-    confidence = min(mention.weight, 0.98 if all(hit.exact for hit in hits) else 0.8)
-    return _with(_subset(target, slugs[0] if slugs else None, confidence, mention.reason), others)
+        return _lost(target, lost)
+    exact = all(hit.exact for hit in hits)
+    confidence, reason = min(mention.weight, 0.98 if exact else 0.8), mention.reason if exact else SLIPPED
+    made = _with(_subset(target, slugs[0] if slugs else None, confidence, reason), others)
+    return replace(made, notes=tuple(_slips(mention, hits, said)))
+
+
+def _lost(target: Target, lost: str) -> Outcome:
+    """The parts that have the word in their names are offered, and all of it."""
+    slugs = parts.with_word(target, lost)[: SHOWN - 1]
+    near = tuple(candidates.of(target, slug, HINTED, f"has {lost!r} in its name") for slug in slugs)
+    question = "Which is meant?" if near else "Is all of it meant?"
+    offered = (*near, _one(target, HINTED, "all of it"))
+    return Outcome(offered, "unclear_part", f"{target.name} has no part {lost!r}. {question}")
+
+
+def _slips(mention: Mention, hits: Sequence[parts.Hit], said: Words) -> Iterator[str]:
+    target = mention.targets[0]
+    if mention.reason == SLIPPED:
+        yield f"{said.text[mention.start : mention.stop]!r} was read as {target.name}."
+    for hit in hits:
+        if not hit.exact:
+            meant = candidates.of(target, hit.slug, 1.0, "").name
+            yield f"{said.text[hit.start : hit.stop]!r} was read as {meant}."
 
 
 def _subset(target: Target, part: str | None, confidence: float, reason: str) -> Outcome:

@@ -11,6 +11,7 @@ from runs.finding.vocabulary import FILLERS, QUALIFIERS
 from runs.finding.words import Word, fold, is_latin, split, squash, typo
 
 EXACT, OWN, OTHERS, SLIP, PIECE, HINTED = 1.0, 1.05, 0.95, 0.8, 0.75, 0.5
+SLIPPED = "named with a slip"
 STRONG = 0.7  # at least: a name that is meant; below, one that may be
 LONGEST = 9  # words of a name that are looked at
 MANY = 200  # words of a request: beyond, slips of the keyboard are no longer looked for
@@ -207,7 +208,7 @@ def _named(text: str, window: list[Word], names: Index, *, slips: bool) -> Itera
             yield _mention(window, pieces, "a part of its name")
         near = list(_slips(key, names)) if slips and len(key) > 3 else []
         if near:
-            yield _mention(window, near, "named with a slip")
+            yield _mention(window, near, SLIPPED)
 
 
 def _mention(window: list[Word], names: Iterable[_Name], reason: str) -> Mention:

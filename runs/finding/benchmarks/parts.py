@@ -74,6 +74,13 @@ def unknown(target: Target, text: str, words: Sequence[Word], stop: int, hits: S
     return text[after[0].start : after[1 if glued else 0].stop]
 
 
+def with_word(target: Target, word: str) -> list[str]:
+    """The parts that have this word in their names."""
+    key = squash(word)
+    named = names_of(target).items()
+    return [slug for slug, names in named if any(key == one.folded for name in names for one in split(name))]
+
+
 def orphans(text: str, words: Sequence[Word]) -> list[tuple[str, str]]:
     """(entry, part) whose name of several words stands in a text that names no benchmark."""
     known = _of_several_words()

@@ -122,3 +122,31 @@ def test_it_does_not_look_longer_where_a_name_is_said_often(words: str, monkeypa
     monkeypatch.setattr(parts, "said", lambda *args: looked.append(args[0].id) or really(*args))
     read((words * 20_000)[:20_000], BOUND)
     assert 0 < len(looked) < 40
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        ("MMLU high school mathmatics", "'high school mathmatics' was read as MMLU: High School Mathematics."),
+        ("HumanEvl, 10 samples", "'HumanEvl' was read as HumanEval."),
+    ],
+)
+def test_it_tells_what_it_read_as_something_that_it_does_not_quite_say(words: str, note: str) -> None:
+    made = read(words, BOUND)
+    assert made.problem is None
+    assert note in made.notes
+    assert made.candidates[0].reason == "named with a slip"
+    exact = read(words.replace("mathmatics", "mathematics").replace("HumanEvl", "HumanEval"), BOUND)
+    assert exact.source == made.source
+    assert not [told for told in exact.notes if " was read as " in told]
+
+
+def test_it_offers_the_parts_that_have_the_word_in_their_names() -> None:
+    problem = read("MMLU physics", BOUND).problem
+    assert problem is not None
+    assert (problem.code, problem.question) == ("unclear_part", "MMLU has no part 'physics'. Which is meant?")
+    parts_of_it = ["college_physics", "conceptual_physics", "high_school_physics"]
+    assert [choice["id"] for choice in problem.choices] == [
+        *(f"catalogue:mmlu/{one}" for one in parts_of_it),
+        "catalogue:mmlu",
+    ]
