@@ -28,9 +28,13 @@ def migrated() -> Iterator[None]:
     call_command("migrate", verbosity=0)
 
 
+def columns(run: Run) -> dict[str, Any]:
+    return {field.attname: getattr(run, field.attname) for field in Run._meta.concrete_fields if field.attname != "id"}
+
+
 def fill(owner: User) -> None:
     """Benchmarks with many subsets and scorers; a public run on the first of each, and a private one on the second."""
-    like = launched.ended(owner, ["passed"])
+    fields = columns(launched.ended(owner, ["passed"]))
     marks = Benchmark.objects.bulk_create(
         Benchmark(id=ids.prefixed_uuid("bm"), owner=owner, name=f"B{n}", visibility="public") for n in range(BENCHMARKS)
     )
@@ -40,9 +44,6 @@ def fill(owner: User) -> None:
     impls = Impl.objects.bulk_create(
         Impl(id=f"imp_{one.id}", subset=one, code="x" * 2000, code_sha256="0" * 64) for one in subsets
     )
-    fields = {
-        field.attname: getattr(like, field.attname) for field in Run._meta.concrete_fields if field.attname != "id"
-    }
     Run.objects.bulk_create(
         Run(**{**fields, "benchmark_id": one.subset.benchmark_id, "subset_id": one.subset_id, "impl_id": one.id,
                "visibility": "public" if one.subset.slug == "s0" else "private"})
@@ -74,10 +75,7 @@ def workers(owner: User) -> list[Worker]:
     old = MigrationExecutor(connection).loader.project_state(FIRST).apps
     mark = Benchmark.objects.create(id="bm_in_use", owner=owner, name="In use")
     one = launched.subset(mark)
-    like = launched.ended(owner, ["passed"])
-    fields = {
-        field.attname: getattr(like, field.attname) for field in Run._meta.concrete_fields if field.attname != "id"
-    }
+    fields = columns(launched.ended(owner, ["passed"]))
     return [
         Worker(old.get_model("registry", "Subset"),
                lambda n: {"id": f"sub_w{n}", "benchmark_id": mark.id, "slug": f"w{n}"}),

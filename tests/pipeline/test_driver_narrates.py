@@ -19,7 +19,7 @@ from tests.twins.openai_twin import Fault
 pytestmark = pytest.mark.django_db(transaction=True)
 DRIVER = {"model": "driver-1", "provider": "openrouter"}
 GOOD = {"result": {"text": "157 of 200 tasks passed.\nTwo could not be scored; 7 errored."}}
-WRONG = {"result": {"text": "About 79% passed, 47 did not."}}
+WRONG = {"result": {"text": "About 79% passed, 43 did not."}}
 CLAIMED = {"result": {"text": "157 of 200 tasks passed. The model struggles with parallel calls. Most tasks failed."}}
 Ask = Callable[..., Any]
 
@@ -105,7 +105,7 @@ def test_a_number_that_is_none_of_the_runs_is_repaired_once(asked: Any) -> None:
     assert (told["source"], told["text"].startswith("157 of 200")) == ("driver", True)
     blamed = drafts.asked[1].body["messages"][-1]["content"]
     assert "79%" in blamed
-    assert "47" in blamed
+    assert "43" in blamed
     assert spent(run) == (40_000, 40_000, 880)
 
 

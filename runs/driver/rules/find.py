@@ -139,25 +139,27 @@ def _reachable(owner: Principal) -> frozenset[str]:
     return frozenset(found)
 
 
-def instead(known: Known) -> str:
-    """What can be run: the caller's own benchmarks by name, or how to come to one."""
-    own = [one for one in known.benchmarks if one.own and one.subsets]
+def instead(known: Known, listed: str = "") -> str:
+    """What can be run: the caller's own benchmarks by name, but for those in ``listed``, or how to come to one."""
+    runnable = [one for one in known.benchmarks if one.own and one.subsets]
+    own = [one for one in runnable if one.id not in listed]
     if not own:
-        return FIRST
+        return "Or name a well-known benchmark, such as GSM8K or MMLU." if runnable else FIRST
     named = ", ".join(f"{one.name} ({one.id})" for one in own[:_NAMED])
     more = f" and {len(own) - _NAMED} more (benchwright bench list)" if len(own) > _NAMED else ""
     return f"Name a well-known benchmark (such as GSM8K or MMLU), or one of yours: {named}{more}."
 
 
 def _trouble(problem: Problem, known: Known) -> Asks | PhaseError:
-    hint = _HINTS.get(problem.code) or instead(known)
+    listed = _listed(problem) if problem.choices else ""
+    hint = _HINTS.get(problem.code) or instead(known, listed)
     if problem.code == "rows_unavailable":
         empty = next(one.id for one in known.benchmarks if f"({one.id})" in problem.question)
         hint = f"{ADD.format(ref=empty)} {instead(known)}"
     if not problem.choices:
         return PhaseError(problem.code, problem.question, hint)
     question = {"question": problem.question, "choices": list(problem.choices)}
-    return Asks(problem.code, question, f"{_listed(problem)} {hint}")
+    return Asks(problem.code, question, f"{listed} {hint}")
 
 
 def _listed(problem: Problem) -> str:
@@ -169,10 +171,11 @@ def _listed(problem: Problem) -> str:
 def _unasked(problem: Problem, trouble: SourceError, known: Known) -> Asks | PhaseError:
     """Nobody knows whether there is such a benchmark: the way to the Hub is at fault, not the request."""
     words = f"{problem.question} Whether the Hugging Face Hub knows it can't be told: {trouble.message}"
-    hint = f"{trouble.hint} {instead(known)}"
+    listed = _listed(problem) if problem.choices else ""
+    hint = f"{trouble.hint} {instead(known, listed)}"
     if not problem.choices:
         return PhaseError(trouble.code, words, hint)
-    return Asks(trouble.code, {"question": words, "choices": list(problem.choices)}, f"{_listed(problem)} {hint}")
+    return Asks(trouble.code, {"question": words, "choices": list(problem.choices)}, f"{listed} {hint}")
 
 
 def _same_tasks(reading: Reading) -> dict[str, Any]:

@@ -32,6 +32,8 @@ def test_what_stands_in_the_facts_may_be_said(text: str) -> None:
         ("About 75% passed.", ["75%"]),
         ("44% passed.", ["44%"]),
         ("17 did not pass.", ["17"]),
+        ("23 did not pass.", ["23"]),
+        ("At 09:16 it waited.", ["09:16"]),
         ("It costs 0.21.", ["0.21"]),
         ("It costs $21.", ["$21"]),
         ("Only 1.2 thousand tasks.", ["1.2", "thousand"]),
