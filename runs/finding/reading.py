@@ -200,7 +200,7 @@ def _reading(outcome: Outcome, counts: quantities.Quantities, known: Known) -> R
     made = Reading(params=counts.params, trials=counts.trials, notes=counts.notes, candidates=outcome.candidates)
     if outcome.code is not None:
         choices = tuple(one.doc() for one in outcome.candidates)
-        return replace(made, problem=Problem(outcome.code, outcome.question, choices, outcome.unknown))
+        return replace(made, problem=Problem(outcome.code, outcome.question, choices, outcome.unknown, outcome.empty))
     best = outcome.candidates[0]
     notes = [*made.notes, *outcome.notes]
     kind, ref = best.source["kind"], best.source["ref"]

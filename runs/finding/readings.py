@@ -10,12 +10,14 @@ class Problem:
     """Why the request can't be carried out as it is. ``choices``: [{"id", "name", "reason"}], maybe none.
 
     ``unknown``: a name in it that neither registry nor catalogue knows, and that may be looked for elsewhere; or "".
+    ``empty``: the id of the benchmark that is meant, which has no tasks yet; or "".
     """
 
     code: str
     question: str
     choices: tuple[Json, ...] = ()
     unknown: str = ""
+    empty: str = ""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from runs import launch_options, limits, providers, suts
 from runs.context import Context, PhaseError
 from runs.driver.base import Asks, Found
 from runs.driver.deciding import split_hints
-from runs.driver.rules import hub_names
+from runs.driver.rules import hub_names, ready
 from runs.finding import Known, KnownBenchmark, KnownSubset, Problem, Reading, read
 from runs.harnesses.table import HARNESSES
 from runs.models import Run
@@ -21,10 +21,6 @@ from runs.schemas import Sut
 from runs.sources.troubles import SourceError
 from secrets_vault.connections import queries as connections
 
-ADD = (
-    "Add tasks: “Add a subset” on the benchmark's page, or benchwright bench subset create {ref} --slug all "
-    "--file tasks.jsonl."
-)
 FIRST = (
     "You have no benchmark with tasks yet. Name a well-known one (such as GSM8K or MMLU), or make your own: "
     "/benchmarks, or benchwright bench create."
@@ -153,9 +149,8 @@ def instead(known: Known, listed: str = "") -> str:
 def _trouble(problem: Problem, known: Known) -> Asks | PhaseError:
     listed = _listed(problem) if problem.choices else ""
     hint = _HINTS.get(problem.code) or instead(known, listed)
-    if problem.code == "rows_unavailable":
-        empty = next(one.id for one in known.benchmarks if f"({one.id})" in problem.question)
-        hint = f"{ADD.format(ref=empty)} {instead(known)}"
+    if problem.empty:
+        hint = f"{ready.fill(problem.empty)} {hint}"
     if not problem.choices:
         return PhaseError(problem.code, problem.question, hint)
     question = {"question": problem.question, "choices": list(problem.choices)}

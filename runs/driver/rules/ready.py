@@ -37,13 +37,20 @@ def subset_of(run: Run, source: Mapping[str, Any], chosen: list[str]) -> Subset:
     return _only(benchmark, found, source.get("part"))
 
 
+def fill(benchmark_id: str) -> str:
+    """How a benchmark without tasks comes to some."""
+    return (
+        f"Add tasks (“Add a subset” on its page, or benchwright bench subset create {benchmark_id} --slug all "
+        "--file tasks.jsonl), or finish its upload."
+    )
+
+
 def _only(benchmark: Benchmark, found: list[Subset], part: Any) -> Subset:
     if not found:
         raise PhaseError(
             "rows_unavailable",
             f"{benchmark.name} ({benchmark.pk}) has no tasks yet.",
-            f"Add a subset (“Add a subset” on its page, or benchwright bench subset create {benchmark.pk}), "
-            "or finish its upload.",
+            fill(benchmark.pk),
         )
     fitting = [one for one in found if part and _folded(part) in (_folded(one.slug), _folded(one.name))]
     if len(fitting) == 1:

@@ -19,14 +19,15 @@ SHOWN = 8  # candidates of one question
 class Outcome:
     """``code`` and ``question`` where it can't be told: then none of ``candidates`` is meant, but one may be chosen.
 
-    ``unknown``: a name in the request that nobody here knows, "" where there is none. ``notes``: what was read as
-    something that it does not quite say.
+    ``unknown``: a name in the request that nobody here knows, "" where there is none. ``empty``: the id of the one that
+    is meant and has no tasks. ``notes``: what was read as something that it does not quite say.
     """
 
     candidates: tuple[Candidate, ...]
     code: str | None = None
     question: str = ""
     unknown: str = ""
+    empty: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -121,8 +122,8 @@ def _subset(target: Target, part: str | None, confidence: float, reason: str) ->
         return Outcome((candidates.of(target, subsets[0].id, confidence, reason),))
     listed = tuple(candidates.of(target, one.id, HINTED, "a subset of it") for one in subsets[:SHOWN])
     if not listed:
-        words = f"{target.name} ({target.known.id}) has no tasks yet: add a subset to it, or finish its upload."
-        return Outcome((), "rows_unavailable", words)
+        words = f"{target.name} ({target.known.id}) has no tasks yet."
+        return Outcome((), "rows_unavailable", words, empty=target.known.id)
     return Outcome(listed, "several_subsets", f"{target.name} has several subsets. Which one?")
 
 
