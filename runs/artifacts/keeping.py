@@ -64,6 +64,7 @@ class Keeping:
         self._kept = 0  # bytes
         self._some = asyncio.Event()
         self._storing = asyncio.Lock()
+        self._under_way: asyncio.Task[None] | None = None  # held, so that it isn't collected
         impl = context.run.impl
         if impl is not None:
             self._add(Piece("code", "task_impl.py", impl.code.encode()))
@@ -107,10 +108,11 @@ class Keeping:
         while True:
             await self._some.wait()
             await asyncio.sleep(GATHER_SECONDS)
-            await self._store()
+            self._under_way = asyncio.create_task(self._store())
+            await asyncio.shield(self._under_way)  # cancelled or not: what was taken off the line is stored
 
     async def close(self) -> None:
-        """Store what is left; never raises, and never takes long."""
+        """Store what is left, after what is being stored; never raises, and never takes long."""
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._store()

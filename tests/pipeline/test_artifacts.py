@@ -1,6 +1,7 @@
 """What a run leaves behind, through the real parts."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from django.conf import settings
 
 from accounts.models import User
 from accounts.principal import Principal
+from kernel.blobs import Blobs
 from runs import payloads
-from runs.artifacts import reading
+from runs.artifacts import keeping, reading
 from runs.models import Artifact, Run, RunEvent, TaskResult
 from tests.factories import planned
 from tests.factories.processes import ASK, GatewayProcess, Model, launch
@@ -68,6 +70,23 @@ def test_i05_a04_a_run_leaves_its_code_logs_raw_outputs_and_summary(
     asked = TaskResult.objects.get(run=run, ordinal=2)
     shown = payloads.payload(run, asked, Principal(alice, frozenset(), "pat"))
     assert (shown["input"], shown["solve_input"], shown["score_expected"]) == ("2 + 1", "2 + 0 + 1", "3")
+
+
+def test_what_is_being_stored_when_the_run_ends_is_not_lost(
+    alice: User, gateway: GatewayProcess, model: Model, work: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = Blobs.put
+
+    def slowly(self: Blobs, data: bytes) -> str:
+        time.sleep(1)
+        return put(self, data)
+
+    monkeypatch.setattr(Blobs, "put", slowly)
+    monkeypatch.setattr(keeping, "GATHER_SECONDS", 0)
+    run = work(launch(alice, model, TALKING + EXTRACTING, rows=planned.sums(4)))
+    kept = {"task_impl.py", "q00000.solve.log", "q00000.score.log", "q00001.raw"}
+    assert {name for name in left(run) if not name.startswith(("summary", "report", "audit", "extracted"))} == kept
+    assert [name for name in left(run) if name.startswith("extracted-")]
 
 
 TRAPS = """
